@@ -1,0 +1,1 @@
+"""Backbones: trunks that turn pictures into features, one file per family."""

@@ -1,0 +1,1 @@
+"""The nouns of the house, on numpy alone: labels, splits, predictions, progress, counter-based draws."""

@@ -1,0 +1,1 @@
+"""What leaves the house: tags as tables and sidecar files."""

@@ -1,0 +1,1 @@
+"""Labelers, one file each: they propose pseudo-labels between epochs."""

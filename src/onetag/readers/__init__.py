@@ -1,0 +1,1 @@
+"""Readers: files on disk become Data, one file per format."""

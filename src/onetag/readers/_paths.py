@@ -1,0 +1,78 @@
+"""Paths of pictures as a table writes them: normalised, and refused where they leave the folder of the pictures."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from onetag.readers._strings import lengths, raw
+from onetag.readers._tags import RowError, as_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LONGEST = 4096  # what file systems take
+_NO_PATH = frozenset({"nan", "NaN", "None", "null", "NULL", "<NA>"})
+
+
+class PathCheck:
+    """Checks a column of paths, a batch at a time. `folder` is where relative paths start; `prefix` is put before every path."""
+
+    def __init__(self, folder: Path, prefix: str = "") -> None:
+        self.folder = folder
+        self.prefix = prefix
+        self.met_absolute = False
+        self._inside = tuple({posixpath.join(str(p), "") for p in (folder.absolute(), folder.resolve())})
+
+    def __call__(self, column: pa.Array) -> pa.StringArray:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        paths = as_text(column)
+        data = raw(paths)
+        if b"\\" in data:
+            paths = pc.replace_substring(paths, "\\", "/")
+            data = raw(paths)
+        self._refuse_nonsense(paths, data)
+        absolute = pc.starts_with(paths, "/")
+        if b":" in data:
+            absolute = pc.or_(absolute, pc.match_substring_regex(paths, r"^[A-Za-z]:/"))
+        if absolute.true_count:
+            self.met_absolute = True
+            for at in pc.indices_nonzero(absolute).to_pylist():
+                path = posixpath.normpath(paths[at].as_py())
+                if not path.startswith(self._inside):
+                    raise RowError(at, f"the path {path!r} lies outside {self.folder}; give --images DIR, the folder that holds the pictures")
+        if b".." in data:
+            for at in pc.indices_nonzero(pc.match_substring(paths, "..")).to_pylist():
+                path = paths[at].as_py()
+                if posixpath.normpath(path).split("/")[0] == "..":
+                    raise RowError(at, f"the path {path!r} leaves {self.folder}; give --images DIR, the folder that holds the pictures, and paths inside it")
+        return pc.binary_join_element_wise(pa.scalar(self.prefix), paths, "/") if self.prefix else paths
+
+    def _refuse_nonsense(self, paths: pa.StringArray, data: bytes) -> None:
+        import pyarrow.compute as pc
+
+        sizes = lengths(paths)
+        if not sizes.min(initial=1):
+            raise RowError(int((sizes == 0).argmax()), "no path; every row names a picture")
+        if sizes.max(initial=0) > _LONGEST:
+            at = int((sizes > _LONGEST).argmax())
+            raise RowError(at, f"a path of {sizes[at]:,} bytes ({paths[at].as_py()[:40]!r} ...); file systems take {_LONGEST:,}; is the separator right?")
+        for wrong, what in ((b"\n", "a line break; a quote is probably opened and never closed"), (b"\r", "a line break"), (b"\0", "a zero byte")):
+            if wrong in data:
+                at = int(pc.index(pc.match_substring(paths, wrong.decode()), True).as_py())
+                raise RowError(at, f"the path {paths[at].as_py()[:60]!r} holds {what}")
+        if sizes.min(initial=9) <= 4:
+            for at in np.flatnonzero(sizes <= 4).tolist():
+                if paths[at].as_py() in _NO_PATH:
+                    raise RowError(at, f"the path is {paths[at].as_py()!r}, which is how programs write that nothing is there; every row names a picture")
+
+
+def outside(names: Sequence[str]) -> str | None:
+    """The first of these relative names that leaves its folder."""
+    return next((name for name in names if name.startswith("/") or posixpath.normpath(name).split("/")[0] == ".."), None)

@@ -1,0 +1,115 @@
+"""Columns of text between Arrow and numpy without a Python object per row: conversion, repeated texts, raw bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onetag.core import draws
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_FIXED_WIDTH = 1 << 24  # characters up to which a whole column is kept as fixed-width text (4 bytes each)
+_PIECE = 1 << 25  # bytes of the matrix that one step of a conversion may take
+
+
+def lengths(text: pa.StringArray) -> NDArray[np.int32]:
+    """Bytes per text."""
+    if not len(text):
+        return np.zeros(0, np.int32)
+    offsets = np.frombuffer(text.buffers()[1], np.int32)[text.offset : text.offset + len(text) + 1]
+    return np.asarray(np.diff(offsets), np.int32)
+
+
+def raw(text: pa.StringArray) -> bytes:
+    """All texts of an array, one after the other."""
+    if not len(text) or text.buffers()[2] is None:
+        return b""
+    offsets = np.frombuffer(text.buffers()[1], np.int32)[text.offset : text.offset + len(text) + 1]
+    return bytes(memoryview(text.buffers()[2])[int(offsets[0]) : int(offsets[-1])])
+
+
+def _matrices(text: pa.StringArray) -> Iterator[tuple[slice, NDArray[np.uint8]]]:
+    """[n, width] of bytes, padded with zeros, in pieces."""
+    import pyarrow.compute as pc
+
+    width = max(int(lengths(text).max(initial=0)), 1)
+    step = max(_PIECE // width, 1)
+    for start in range(0, len(text), step):
+        piece = text.slice(start, step)
+        # Padding with `ascii_` counts bytes, which is what is wanted here, for any text.
+        padded = raw(pc.ascii_rpad(piece, width, "\0"))
+        yield slice(start, start + len(piece)), np.frombuffer(padded, np.uint8).reshape(len(piece), width)
+
+
+def to_numpy(chunks: Sequence[pa.StringArray]) -> NDArray[np.str_]:
+    """One numpy array of text.
+
+    Fixed-width where that is small; otherwise numpy's StringDType, because 5 million paths of fixed width would take a gigabyte,
+    and a single long one many more.
+    """
+    rows = sum(len(chunk) for chunk in chunks)
+    width = max((int(lengths(chunk).max(initial=1)) for chunk in chunks), default=1)
+    if rows * width <= _FIXED_WIDTH:
+        return np.array([name for chunk in chunks for name in chunk.to_pylist()], dtype=np.str_)
+    parts = [matrix.view(f"S{matrix.shape[1]}").ravel().astype(np.dtypes.StringDType()) for chunk in chunks for _, matrix in _matrices(chunk)]
+    return cast("NDArray[np.str_]", np.concatenate(parts))
+
+
+def joined(folder: str, ids: NDArray[np.str_], some_are_absolute: bool = False) -> NDArray[np.str_]:
+    """Full paths; ids that are absolute already stay as they are."""
+    prefix = folder if folder.endswith("/") else folder + "/"
+    paths = np.strings.add(np.array(prefix, dtype=ids.dtype if ids.dtype.kind == "T" else np.str_), ids)
+    if some_are_absolute:
+        is_absolute = np.strings.startswith(ids, "/")
+        paths[is_absolute] = ids[is_absolute]
+    return cast("NDArray[np.str_]", paths)
+
+
+def first_rows(chunks: Sequence[pa.StringArray], salt: NDArray[np.int8] | None = None) -> NDArray[np.int64] | None:
+    """For each row the first row with the same text (and the same salt); None where no text repeats."""
+    import pyarrow as pa
+
+    if _is_ascending(chunks) or not _may_repeat(chunks):
+        return None
+    encoded = pa.chunked_array(chunks, pa.string()).dictionary_encode()
+    codes = np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks]).astype(np.int64)
+    if salt is not None:
+        codes = codes * 256 + salt
+    _, first, member = np.unique(codes, return_index=True, return_inverse=True)
+    return None if len(first) == len(codes) else np.asarray(first[member], np.int64)
+
+
+def _is_ascending(chunks: Sequence[pa.StringArray]) -> bool:
+    import pyarrow.compute as pc
+
+    last: str | None = None
+    for chunk in chunks:
+        if not len(chunk):
+            continue
+        if last is not None and not last.encode() < chunk[0].as_py().encode():
+            return False
+        if len(chunk) > 1 and not pc.all(pc.less(chunk.slice(0, len(chunk) - 1), chunk.slice(1))).as_py():
+            return False
+        last = chunk[len(chunk) - 1].as_py()
+    return True
+
+
+def _may_repeat(chunks: Sequence[pa.StringArray]) -> bool:
+    """By a 64-bit hash per text: a tenth of the time and memory of an exact answer, which is then rarely needed."""
+    width = max((int(lengths(chunk).max(initial=1)) for chunk in chunks), default=1)
+    odd = draws.mix(np.arange(width, dtype=np.uint64), draws.stream_key("readers", "repeated")) | np.uint64(1)
+    keys = np.empty(sum(len(chunk) for chunk in chunks), np.uint64)
+    start = 0
+    for chunk in chunks:
+        for part, matrix in _matrices(chunk):
+            for at in range(0, len(matrix), 8192):  # small enough for the cache: eight times faster than all at once
+                block = matrix[at : at + 8192]
+                keys[start + part.start + at : start + part.start + at + len(block)] = block.astype(np.uint64) @ odd[: matrix.shape[1]]
+        start += len(chunk)
+    keys.sort()
+    return bool((keys[1:] == keys[:-1]).any())

@@ -1,0 +1,1 @@
+"""Reports: run folders as one HTML page, without links to anywhere."""
