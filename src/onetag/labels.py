@@ -84,7 +84,7 @@ def to_lists(labels: ArrayLike, classes: Sequence[str]) -> list[list[str]]:
     matrix = _ours(labels)
     if matrix.shape[1:] != (len(classes),):
         raise ValueError(f"labels of shape {matrix.shape} for {len(classes)} classes")
-    return [[classes[c] for c in np.flatnonzero(row == 1)] for row in matrix]
+    return [[classes[int(c)] for c in np.flatnonzero(row == 1)] for row in matrix]
 
 
 def _ours(labels: ArrayLike) -> NDArray[np.int8]:

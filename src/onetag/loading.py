@@ -63,7 +63,7 @@ def read(source: str, options: ReadOptions, format: str | None = None, places: M
         return reader.read(path, replace(options, labels=options.labels or ("complete" if named.complete else None)))
     path = Path(source)
     if not path.exists():
-        raise OnetagError(f"{source}: there is no such file, folder or data set; {nearest(source, NAMED)}")
+        raise OnetagError(f"{source}: there is no such file or folder, and no data set of that name ({', '.join(NAMED)})")
     if format is not None:
         return _reader(format).read(path, options)
     readers = [_reader(entry.name) for entry in catalog.entries("readers")]

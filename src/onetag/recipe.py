@@ -25,7 +25,7 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     pass
 
 
-class DataPart(_Part):
+class DataPart(_Part, frozen=True):
     """What the run was given; empty strings where there is nothing."""
 
     train: str
@@ -35,31 +35,32 @@ class DataPart(_Part):
     labels: str
 
 
-class LabelsPart(_Part):
+class LabelsPart(_Part, frozen=True):
     negative_weight: float | str
 
 
-class OptimizerPart(_Part):
+class OptimizerPart(_Part, frozen=True):
     name: str
     lr: float
+    schedule: str
     l1: float
     l2: float
     weight_decay: float
 
 
-class Phase(_Part):
+class Phase(_Part, frozen=True):
     train: str
     epochs: int
 
 
-class StoppingPart(_Part):
+class StoppingPart(_Part, frozen=True):
     """Stop after more than `patience` epochs without a better validation mAP, but not before epoch `floor`; patience -1: never."""
 
     patience: int
     floor: int
 
 
-class Recipe(_Part):
+class Recipe(_Part, frozen=True):
     method: str
     backbone: str
     weights: str
@@ -69,6 +70,7 @@ class Recipe(_Part):
     annotation_seed: int
     mean_tags: float
     batch_size: int
+    min_steps: int
     dropout: float
     seed: int
     data: DataPart
@@ -82,6 +84,12 @@ class Recipe(_Part):
     @property
     def num_epochs(self) -> int:
         return sum(phase.epochs for phase in self.phases)
+
+    def for_samples(self, count: int) -> Recipe:
+        """The recipe for so many samples: small data gets up to four times the epochs, until training takes `min_steps` steps."""
+        per_epoch = max(1, -(-count // self.batch_size))
+        wanted = min(4 * self.num_epochs, -(-self.min_steps // per_epoch))
+        return set_epochs(self, self.phases[-1].epochs + max(0, wanted - self.num_epochs))
 
     def to_toml(self) -> str:
         return tomli_w.dumps(msgspec.to_builtins(self), multiline_strings=False)
@@ -143,7 +151,7 @@ def _check_values(recipe: Recipe, source: str) -> None:
             refuse(f"phases[{number}].epochs", f"must be 1 or more, not {phase.epochs}")
         if phase.train not in ("features", "head", "all"):
             refuse(f"phases[{number}].train", f"is {phase.train!r}; {nearest(phase.train, ['features', 'head', 'all'])}")
-    lowest = {"batch_size": 1, "stopping.patience": -1, "stopping.floor": 0, "image_size": 0, "optimizer.l1": 0, "optimizer.l2": 0}
+    lowest = {"batch_size": 1, "min_steps": 0, "stopping.patience": -1, "stopping.floor": 0, "image_size": 0, "optimizer.l1": 0, "optimizer.l2": 0}
     for key, low in lowest.items():
         part, _, name = key.rpartition(".")
         value = getattr(getattr(recipe, part) if part else recipe, name)
@@ -155,6 +163,8 @@ def _check_values(recipe: Recipe, source: str) -> None:
         refuse("optimizer.lr", f"must be above 0, not {recipe.optimizer.lr}")
     if recipe.optimizer.name not in ("adam", "adamw", "sgd"):
         refuse("optimizer.name", f"is {recipe.optimizer.name!r}; {nearest(recipe.optimizer.name, ['adam', 'adamw', 'sgd'])}")
+    if recipe.optimizer.schedule not in ("constant", "cosine"):
+        refuse("optimizer.schedule", f"is {recipe.optimizer.schedule!r}; valid: constant, cosine")
     for part in ("loss", "labeler"):
         if not isinstance(getattr(recipe, part).get("name"), str):
             refuse(f"{part}.name", "must name one (see `onetag list`)")
@@ -195,7 +205,7 @@ def set_epochs(recipe: Recipe, epochs: int) -> Recipe:
     """The last phase runs this long."""
     phases = [msgspec.to_builtins(phase) for phase in recipe.phases]
     phases[-1]["epochs"] = epochs
-    return recipe.change({"phases": phases}, "--epochs")
+    return recipe.change({"phases": phases, "min_steps": 0}, "--epochs")
 
 
 @dataclass(frozen=True)

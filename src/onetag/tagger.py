@@ -81,7 +81,7 @@ class Tagger:
         """Scores [N, C]. For a model on feature vectors: a matrix [N, D]."""
         if self.takes_features:
             return self.scores_of_features(np.asarray(pictures, np.float32))
-        blocks = [block for block, failed in self.stream(pictures) if not _refuse(failed)]
+        blocks = [block for block, failed in self.stream(list(pictures)) if not _refuse(failed)]
         return np.concatenate(blocks) if blocks else np.zeros((0, len(self.classes)), np.float32)
 
     def scores_of_features(self, features: NDArray[np.floating]) -> NDArray[np.float32]:

@@ -53,8 +53,6 @@ def train(
     _check_phases(recipe)
     # Names and arguments are checked before anything costly starts.
     labeler = build.build_labeler(recipe, build.build_loss(recipe, recipe.mean_tags or 1.0, allow_code), allow_code)
-    if labeler is not None and (sentence := labeler.check(recipe.num_epochs)):
-        hear.say(f"note: {sentence}")
     run = Run(out)
     with run.writing(resume):
         if (run.path / "recipe.toml").exists():
@@ -66,6 +64,9 @@ def train(
         sides = prepare_sides(recipe, data, val, test, use_val, backbone, hear, strict)
         split = sides.train.split
         _say_labels(split, hear)
+        planned = recipe.for_samples(len(split))
+        if labeler is not None and (sentence := labeler.check(planned.num_epochs)):
+            hear.say(f"note: {sentence}")
         mean_tags, source = _mean_tags(recipe, split, sides.val.split if sides.val else None)
         loss = build.build_loss(recipe, mean_tags, allow_code)
         if "mean_tags" in loss.needs:
@@ -76,12 +77,12 @@ def train(
         save_arrays(run.path / "labels" / "observed.safetensors", split.labels.arrays())
         weights = build.negative_weights(recipe, loss, split.labels)
         state = LabelState(split.labels, split.ids.tolist())
-        job = Job(recipe, split.ids, split.classes, Rows(sides.train.features), state, loss, labeler, weights, truth=split.truth)
+        job = Job(planned, split.ids, split.classes, Rows(sides.train.features), state, loss, labeler, weights, truth=split.truth)
         if sides.val is not None:
             job.val, job.validate = Rows(sides.val.features), sides.val.measure
             job.monitor = "map" if sides.val.split.truth is not None else ""
         else:
-            hear.say(f"no validation data: the recipe's {recipe.num_epochs} epochs, and the last weights")
+            hear.say(f"no validation data: {planned.num_epochs} epochs by the recipe, and the last weights")
         fitted = fit(job, run, hear, checkpoint_seconds)
         finish(run, job, fitted, backbone, sides, mean_tags, source, hear)
     return run

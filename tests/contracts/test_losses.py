@@ -26,6 +26,7 @@ NOW = Progress(epoch=2, num_epochs=5, step=3, num_steps=7)
 GIVEN = {"alpha": 0.1, "mean_tags": 2.0}  # what required arguments sensibly are; else a value of the annotated type
 PLAIN: dict[Any, Any] = {float: 0.5, int: 1, bool: False, str: ""}
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 every_loss = pytest.mark.parametrize("entry", ENTRIES, ids=NAMES)
 
 
@@ -42,7 +43,7 @@ def required(entry: catalog.Entry) -> dict[str, Any]:
 
 def make(entry: catalog.Entry, observed: Tensor | None = None) -> Loss:
     """With its required arguments, set up for these labels (a new one each time: losses may have state)."""
-    made = onetag.loss(entry.name, **required(entry))
+    made: Loss = entry.load()(**required(entry))
     if observed is not None:
         made.setup(Facts(LabelTable.from_dense(observed.numpy().astype(np.int8)), mean_tags=2.0, seed=4))
     return made
@@ -116,6 +117,11 @@ def test_is_a_loss_with_a_known_activation(entry: catalog.Entry) -> None:
     assert all(name in inspect.signature(entry.load()).parameters for name in made.needs)
     assert made.unknown_push >= 0
     assert math.isfinite(made.unknown_push)
+
+
+@every_loss
+def test_can_be_had_by_name(entry: catalog.Entry) -> None:
+    assert type(onetag.loss(entry.name, **required(entry))) is entry.load()
 
 
 @every_loss

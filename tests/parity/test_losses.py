@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,29 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-import onetag
+from onetag import catalog
 from onetag.core.labels import LabelTable
 from onetag.core.progress import Progress
 from onetag.learn.labels import LabelBatch, label_batch
 from onetag.learn.loss import Facts, Loss
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 NOW = Progress()
 OFFICIAL_EPS = 1e-5
 SCALES = (1.0, 5.0, 40.0, 700.0)
 SHAPES = ((1, 1), (1, 6), (5, 1), (7, 9))
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
+@cache
+def component(name: str) -> Callable[..., Loss]:
+    made: Callable[..., Loss] = catalog.find("losses", name).load()
+    return made
+
+
+def loss(name: str, **given: Any) -> Loss:
+    return component(name)(**given)
 
 
 # ---- the formulas, one cell at a time
@@ -153,8 +166,8 @@ class Case:
             torch.arange(len(self.observed)),
         )
 
-    def loss(self, name: str, given: dict[str, Any]) -> Loss:
-        made = onetag.loss(name, **given)
+    def make(self, name: str, given: dict[str, Any]) -> Loss:
+        made = loss(name, **given)
         made.setup(Facts(LabelTable.from_dense(self.observed), given.get("mean_tags"), seed=3))
         return made
 
@@ -215,7 +228,7 @@ def near(ours: Tensor | float, naive: Any, tolerance: float = 1e-12) -> None:
 def test_values_agree_with_the_formula(name: str, given: dict[str, Any], scale: float) -> None:
     for number, shape in enumerate(SHAPES):
         case = draw(number, shape, scale)
-        made, logits = case.loss(name, given), torch.from_numpy(case.logits)
+        made, logits = case.make(name, given), torch.from_numpy(case.logits)
         output = made.compute(logits, case.batch(), NOW)
         cells = wrap(case, every_cell(case, lambda z, y: CELLS[name](z, y, **given)))
         assert output.cells.dtype == torch.float64
@@ -230,7 +243,7 @@ def test_eps_gives_the_official_definition(name: str, given: dict[str, Any], sca
     for number, shape in enumerate(SHAPES):
         case = draw(number, shape, scale)
         cells = wrap(case, every_cell(case, lambda z, y: CELLS[name](z, y, **given)), OFFICIAL_EPS)
-        made = case.loss(name, given)
+        made = case.make(name, given)
         near(made.compute(torch.from_numpy(case.logits), case.batch(), NOW).cells, cells, 1e-9)
         near(made(torch.from_numpy(case.logits), case.batch()), mean(cells), 1e-9)
 
@@ -239,9 +252,9 @@ def test_eps_changes_pseudo_labelled_cells_too() -> None:
     """Officially a soft label costs beta [s neg_log(p) + (1 - s) neg_log(1 - p)], and neg_log caps at 11.51."""
     observed, logits = torch.tensor([[1, 0]]), torch.tensor([[0.0, 40.0]], dtype=torch.float64)
     batch = label_batch(observed, torch.tensor([[float("nan"), 0.0]]), 0.5)
-    capped = onetag.loss("em", eps=OFFICIAL_EPS).compute(logits, batch, NOW).cells[0, 1]
+    capped = loss("em", eps=OFFICIAL_EPS).compute(logits, batch, NOW).cells[0, 1]
     near(capped, 0.5 * -math.log(1e-5), 1e-9)
-    near(onetag.loss("em").compute(logits, batch, NOW).cells[0, 1], 0.5 * 40)
+    near(loss("em").compute(logits, batch, NOW).cells[0, 1], 0.5 * 40)
 
 
 @named(SETTINGS)
@@ -250,7 +263,7 @@ def test_plain_matrix_is_the_mean_over_all_cells(name: str, given: dict[str, Any
     total = sum(CELLS[name](z, int(y), **given) for z, y in zip(case.logits.flat, case.observed.flat, strict=True))
     for dtype in (torch.int8, torch.int32, torch.int64, torch.float16, torch.float32, torch.float64):
         near(
-            onetag.loss(name, **given)(torch.from_numpy(case.logits), torch.from_numpy(case.observed).to(dtype)),
+            loss(name, **given)(torch.from_numpy(case.logits), torch.from_numpy(case.observed).to(dtype)),
             total / 30,
         )
 
@@ -259,8 +272,8 @@ def test_label_smoothing_is_s_and_not_half_of_it() -> None:
     """LS moves positives and unknown cells by s, N-LS unknown cells alone; an observed negative is left as it is."""
     logits, observed = torch.tensor([[2.0, 2.0, 2.0]], dtype=torch.float64), torch.tensor([[1, 0, -1]])
     up, down = math.log1p(math.exp(-2)), math.log1p(math.exp(2))
-    ls = onetag.loss("an", smoothing=0.1).compute(logits, label_batch(observed), NOW).cells
-    nls = onetag.loss("an", smoothing=0.1, smooth="negatives").compute(logits, label_batch(observed), NOW).cells
+    ls = loss("an", smoothing=0.1).compute(logits, label_batch(observed), NOW).cells
+    nls = loss("an", smoothing=0.1, smooth="negatives").compute(logits, label_batch(observed), NOW).cells
     near(ls, [[0.9 * up + 0.1 * down, 0.9 * down + 0.1 * up, down]])
     near(nls, [[up, 0.9 * down + 0.1 * up, down]])
 
@@ -268,7 +281,7 @@ def test_label_smoothing_is_s_and_not_half_of_it() -> None:
 def test_down_weighting_leaves_observed_negatives_alone() -> None:
     logits, observed = torch.tensor([[0.5, 0.5]], dtype=torch.float64), torch.tensor([[0, -1]])
     near(
-        onetag.loss("an", negative_weight=0.1).compute(logits, label_batch(observed), NOW).cells,
+        loss("an", negative_weight=0.1).compute(logits, label_batch(observed), NOW).cells,
         [[0.1 * minus(0.5), minus(0.5)]],
     )
 
@@ -277,20 +290,20 @@ def test_bce_and_an_differ_where_positives_are_hidden() -> None:
     """Full labels: the same. One positive and all negatives: `an` would take the hidden positive for a negative."""
     logits = torch.tensor([[1.0, -2.0, 3.0]], dtype=torch.float64)
     full, hidden = torch.tensor([[1, -1, 1]]), torch.tensor([[1, -1, 0]])
-    near(onetag.loss("bce")(logits, full), onetag.loss("an")(logits, full))
-    near(onetag.loss("bce")(logits, hidden), (plus(1.0) + minus(-2.0)) / 3)
-    near(onetag.loss("an")(logits, hidden), (plus(1.0) + minus(-2.0) + minus(3.0)) / 3)
+    near(loss("bce")(logits, full), loss("an")(logits, full))
+    near(loss("bce")(logits, hidden), (plus(1.0) + minus(-2.0)) / 3)
+    near(loss("an")(logits, hidden), (plus(1.0) + minus(-2.0) + minus(3.0)) / 3)
 
 
 def test_bce_divides_by_all_cells_also_where_most_are_unknown() -> None:
     observed = torch.zeros(4, 25, dtype=torch.int8)
     observed[0, 0] = 1
-    near(onetag.loss("bce")(torch.zeros(4, 25, dtype=torch.float64), observed), math.log(2) / 100)
+    near(loss("bce")(torch.zeros(4, 25, dtype=torch.float64), observed), math.log(2) / 100)
 
 
 def test_em_total_is_negative_and_bounded() -> None:
     """B4: a negative training loss is normal; the least an unknown cell gives is -alpha log 2."""
-    near(onetag.loss("em", alpha=0.2)(torch.zeros(3, 4, dtype=torch.float64), torch.zeros(3, 4)), -0.2 * math.log(2))
+    near(loss("em", alpha=0.2)(torch.zeros(3, 4, dtype=torch.float64), torch.zeros(3, 4)), -0.2 * math.log(2))
 
 
 # ---- gradients
@@ -308,16 +321,14 @@ def test_em_gradient_has_the_closed_form(alpha: float, dtype: torch.dtype, toler
     """alpha z p (1 - p), into the tails where p (1 - p) is 1e-35."""
     logits = torch.linspace(-80, 80, 6401, dtype=dtype)
     logits = logits[logits.abs() > 1e-3].view(1, -1)
-    found = (
-        gradient(onetag.loss("em", alpha=alpha), logits, torch.zeros(logits.shape, dtype=torch.int8)) * logits.numel()
-    )
+    found = gradient(loss("em", alpha=alpha), logits, torch.zeros(logits.shape, dtype=torch.int8)) * logits.numel()
     closed = [alpha * z * p_of(z) * p_of(-z) for z in logits.double().view(-1).tolist()]
     np.testing.assert_allclose(found.double().numpy()[0], closed, rtol=tolerance)
 
 
 def test_em_gradient_vanishes_at_zero_and_peaks_where_the_paper_says() -> None:
     logits = torch.linspace(-4, 4, 8001, dtype=torch.float64).view(1, -1)
-    found = gradient(onetag.loss("em", alpha=1.0), logits, torch.zeros(logits.shape)).view(-1) * logits.numel()
+    found = gradient(loss("em", alpha=1.0), logits, torch.zeros(logits.shape)).view(-1) * logits.numel()
     assert abs(float(found[4000])) < 1e-15
     assert float(found.max()) == pytest.approx(0.2239, abs=1e-4)
     assert abs(float(logits[0, found.argmax()])) == pytest.approx(1.543, abs=2e-3)
@@ -328,7 +339,7 @@ def test_em_gradient_vanishes_at_zero_and_peaks_where_the_paper_says() -> None:
 def test_gradcheck(name: str, given: dict[str, Any], scale: float) -> None:
     for shape in ((4, 5), (6, 1), (1, 4)):
         case = draw(5, shape, scale)
-        made, batch = case.loss(name, given), case.batch()
+        made, batch = case.make(name, given), case.batch()
         logits = torch.from_numpy(case.logits).requires_grad_()
         assert torch.autograd.gradcheck(
             lambda z, made=made, batch=batch: made(z, batch), (logits,), atol=1e-7, rtol=1e-5
@@ -341,7 +352,7 @@ def test_focal_gradient_flows_through_the_factor(gamma: float, alpha: float) -> 
     for z in (-30.0, -3.0, -0.2, 0.0, 1.0, 4.0, 30.0):
         p, q = p_of(z), p_of(-z)
         found = gradient(
-            onetag.loss("focal", gamma=gamma, alpha=alpha),
+            loss("focal", gamma=gamma, alpha=alpha),
             torch.full((1, 2), z, dtype=torch.float64),
             torch.tensor([[1, 0]]),
         )
@@ -355,7 +366,7 @@ def test_focal_gradient_flows_through_the_factor(gamma: float, alpha: float) -> 
 )
 def test_asl_has_both_official_gradients(stop: bool, up: float, down: float, margin: float) -> None:
     """The class AsymmetricLoss stops the gradient through the focusing factor, AsymmetricLossOptimized does not."""
-    made = onetag.loss("asl", gamma_positive=up, gamma_negative=down, margin=margin, stop_gradient=stop)
+    made = loss("asl", gamma_positive=up, gamma_negative=down, margin=margin, stop_gradient=stop)
     for z in (-30.0, -3.0, -1.0, 0.0, 1.0, 4.0, 30.0):
         p, q = p_of(z), p_of(-z)
         found = gradient(made, torch.full((1, 2), z, dtype=torch.float64), torch.tensor([[1, 0]])) * 2
@@ -398,7 +409,7 @@ def softmax(case: Case, smoothing: float = 0.0) -> float:
 def test_softmax_agrees_with_the_formula(smoothing: float, scale: float, shape: tuple[int, int]) -> None:
     for seed in range(4):
         case = draw(seed, shape, scale, pseudo_share=0.0)
-        made = onetag.loss("softmax", smoothing=smoothing)
+        made = loss("softmax", smoothing=smoothing)
         near(made(torch.from_numpy(case.logits), case.batch()), softmax(case, smoothing))
         case.weight[:] = 1.0
         near(made(torch.from_numpy(case.logits), torch.from_numpy(case.observed)), softmax(case, smoothing))
@@ -407,7 +418,7 @@ def test_softmax_agrees_with_the_formula(smoothing: float, scale: float, shape: 
 def test_softmax_total_is_the_mean_over_pictures_with_a_positive() -> None:
     logits = torch.tensor([[1.0, 2.0], [5.0, -1.0], [0.0, 3.0]], dtype=torch.float64)
     observed = torch.tensor([[1, 0], [0, 0], [0, -1]])
-    made = onetag.loss("softmax")
+    made = loss("softmax")
     near(made(logits, observed), math.log(1 + math.e))
     found = gradient(made, logits, observed)
     assert torch.equal(found[1:], torch.zeros(2, 2, dtype=torch.float64))
@@ -417,16 +428,16 @@ def test_softmax_total_is_the_mean_over_pictures_with_a_positive() -> None:
 def test_softmax_without_any_positive_is_zero_with_zero_gradient() -> None:
     for observed in (torch.zeros(3, 4), torch.full((3, 4), -1.0)):
         logits = torch.randn(3, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-        assert float(onetag.loss("softmax")(logits, observed)) == 0.0
-        assert not gradient(onetag.loss("softmax", smoothing=0.1), logits, observed).any()
+        assert float(loss("softmax")(logits, observed)) == 0.0
+        assert not gradient(loss("softmax", smoothing=0.1), logits, observed).any()
 
 
 def test_softmax_observed_negatives_leave_the_denominator() -> None:
     logits = torch.tensor([[1.0, 50.0, 2.0]], dtype=torch.float64)
-    found = gradient(onetag.loss("softmax"), logits, torch.tensor([[1, -1, 0]]))
-    near(onetag.loss("softmax")(logits, torch.tensor([[1, -1, 0]])), math.log(1 + math.e))
+    found = gradient(loss("softmax"), logits, torch.tensor([[1, -1, 0]]))
+    near(loss("softmax")(logits, torch.tensor([[1, -1, 0]])), math.log(1 + math.e))
     assert float(found[0, 1]) == 0.0
-    assert float(onetag.loss("softmax")(logits, torch.tensor([[1, -1, -1]]))) == 0.0  # nothing left to tell it from
+    assert float(loss("softmax")(logits, torch.tensor([[1, -1, -1]]))) == 0.0  # nothing left to tell it from
 
 
 def test_softmax_several_positives_and_partly_trusted_negatives() -> None:
@@ -434,7 +445,7 @@ def test_softmax_several_positives_and_partly_trusted_negatives() -> None:
     weight = torch.tensor([[1.0, 1.0, 0.25, 1.0]], dtype=torch.float64)
     batch = label_batch(torch.tensor([[1, 1, -1, 0]]), weight=weight)
     norm = math.log(math.exp(0.3) + math.exp(-1) + 0.75 * math.exp(2) + math.exp(0.7))
-    near(onetag.loss("softmax")(logits, batch), norm - (0.3 - 1.0) / 2)
+    near(loss("softmax")(logits, batch), norm - (0.3 - 1.0) / 2)
 
 
 # ---- role
@@ -451,7 +462,7 @@ def test_role_agrees_with_the_formula(scale: float, shape: tuple[int, int]) -> N
     """mean(1/2 [1_P l+(p) + 1_P l+(q) + CE(q -> p) + CE(p -> q)] + 1_N l-(p)) + 1/2 [R(p) + R(q)]."""
     for seed in range(3):
         case = draw(seed, shape, scale, pseudo_share=0.2 if seed else 0.0)
-        made = case.loss("role", {"mean_tags": 2.9})
+        made = case.make("role", {"mean_tags": 2.9})
         guess = estimates(made)
         plain = []
         for n, row in enumerate(guess):
@@ -479,7 +490,7 @@ def test_role_gradients_are_stopped_where_cole_stops_them(scale: float) -> None:
     """Each cross-entropy teaches one side only; an observed negative is pushed down, never up."""
     case = draw(8, (6, 7), scale, pseudo_share=0.0)
     case.weight[:] = 1.0
-    made = case.loss("role", {"mean_tags": 2.0})
+    made = case.make("role", {"mean_tags": 2.0})
     logits = torch.from_numpy(case.logits).requires_grad_()
     made(logits, case.batch()).backward()
     cells, (rows, classes) = case.logits.size, case.logits.shape
@@ -504,6 +515,77 @@ def test_role_gradients_are_stopped_where_cole_stops_them(scale: float) -> None:
     np.testing.assert_allclose(
         found.to_dense().double().numpy(), grad_q, rtol=1e-5, atol=1e-8
     )  # the estimator is float32
+
+
+def test_role_estimator_starts_where_cole_starts_it() -> None:
+    """Positives at 0.995, unknown cells at U[-logit .6, logit .6]; observed negatives (no official code) at 0.005."""
+    rng = np.random.default_rng(12)
+    observed = rng.choice([1, 0, 0, 0, -1], (400, 50)).astype(np.int8)
+    made = loss("role", mean_tags=2.0)
+    made.setup(Facts(LabelTable.from_dense(observed), seed=1))
+    found = made.get_parameter("estimator").detach()
+    assert found.dtype == torch.float32
+    q = torch.sigmoid(found.double()).numpy()
+    np.testing.assert_allclose(q[observed == 1], 0.995, rtol=1e-6)
+    np.testing.assert_allclose(q[observed == -1], 0.005, rtol=1e-5)
+    start, end = found.numpy()[observed == 0], math.log(0.6 / 0.4)
+    assert start.min() > -end
+    assert start.max() < end
+    counts = np.histogram(start, 10, (-end, end))[0]
+    assert np.abs(counts - len(start) / 10).max() < 5 * math.sqrt(len(start) / 10)
+
+
+def test_role_mean_tags_term_is_squared_over_classes_squared() -> None:
+    """((mean number of positives) - k)^2 / C^2, half of it for p and half for q; the mean is over the batch."""
+    made = loss("role", mean_tags=3.0)
+    made.setup(Facts(LabelTable.from_dense(np.ones((6, 4), np.int8))))
+    batch = label_batch(torch.ones(2, 4), index=torch.tensor([5, 1]))
+    term = made.compute(torch.zeros(2, 4, dtype=torch.float64), batch, NOW).terms["mean_tags"]
+    near(term, 0.5 * ((2 - 3) ** 2 + (4 * 0.995 - 3) ** 2) / 16, 1e-7)
+
+
+def test_role_gives_gradients_to_the_rows_of_the_batch_alone() -> None:
+    made = loss("role", mean_tags=2.0)
+    made.setup(Facts(LabelTable.from_dense(np.zeros((9, 4), np.int8))))
+    made(torch.randn(3, 4), label_batch(torch.zeros(3, 4), index=torch.tensor([7, 0, 7]))).backward()
+    found = made.get_parameter("estimator").grad
+    assert found is not None
+    assert found.is_sparse
+    assert found.coalesce().indices().tolist() == [[0, 7]]
+
+
+def test_role_training_leaves_other_rows_byte_for_byte_as_they_were() -> None:
+    made = loss("role", mean_tags=2.0)
+    made.setup(Facts(LabelTable.from_dense(np.zeros((9, 4), np.int8))))
+    estimator = made.get_parameter("estimator")
+    (group,) = made.parameter_groups()
+    assert group.sparse
+    optimizer = torch.optim.SparseAdam(group.parameters, lr=0.01)
+    before = estimator.detach().numpy().copy()
+    for index in ([2, 5], [5, 6], [5, 2]):
+        optimizer.zero_grad()
+        made(torch.full((2, 4), 3.0), label_batch(torch.zeros(2, 4), index=torch.tensor(index))).backward()
+        optimizer.step()
+    after = estimator.detach().numpy()
+    moved = [row for row in range(9) if after[row].tobytes() != before[row].tobytes()]
+    assert moved == [2, 5, 6]
+    assert (np.abs(after[moved] - before[moved]) > 1e-4).all()
+
+
+def test_role_says_what_it_misses() -> None:
+    """Its rows belong to samples: never to whichever pictures happen to come first."""
+    batch = label_batch(torch.zeros(2, 4), index=torch.tensor([0, 1]))
+    with pytest.raises(RuntimeError, match="call setup"):
+        loss("role", mean_tags=2.0)(torch.zeros(2, 4), batch)
+    made = loss("role", mean_tags=2.0)
+    made(torch.zeros(2, 2), torch.tensor([[1, 0], [0, 0]]))
+    made(torch.zeros(2, 2), torch.tensor([[1, 0], [0, 0]]).float())  # the whole training set, again
+    for other in (torch.tensor([[0, 1], [0, 0]]), torch.tensor([[1, 0]])):
+        with pytest.raises(ValueError, match=r"label_batch\(observed, index="):
+            made(torch.zeros(len(other), 2), other)
+    for wrong in (0.0, -1.0, math.nan):
+        with pytest.raises(ValueError, match="mean_tags"):
+            loss("role", mean_tags=wrong)
 
 
 # ---- numbers at the ends of what a float holds
@@ -555,7 +637,7 @@ def test_nothing_is_nan_or_infinite(name: str, given: dict[str, Any], dtype: tor
         label_batch(observed, index=torch.arange(7)),
         label_batch(observed, pseudo, 0.5, 0.3, torch.arange(7)),
     ):
-        made = onetag.loss(name, **given)
+        made = loss(name, **given)
         made.setup(Facts(LabelTable.from_dense(observed.numpy()), 2.0))
         leaf = logits.clone().requires_grad_()
         total = made(leaf, state)
@@ -571,7 +653,7 @@ def test_nothing_is_nan_or_infinite(name: str, given: dict[str, Any], dtype: tor
 def test_half_precision_is_computed_in_float32(name: str, given: dict[str, Any], dtype: torch.dtype) -> None:
     case = draw(2, (6, 8), 9.0)
     half = torch.from_numpy(case.logits).to(dtype)
-    made, batch = case.loss(name, given), case.batch()
+    made, batch = case.make(name, given), case.batch()
     total = made(half, batch)
     assert total.dtype == torch.float32
     assert torch.equal(total, made(half.float(), batch))
@@ -584,7 +666,7 @@ def test_precision_of_the_logits_is_that_of_the_total(name: str, given: dict[str
     """Neither double weights widen a float32 loss, nor do integer counts or float32 weights narrow a float64 one."""
     case = draw(2, (6, 8), 9.0)
     batch = label_batch(torch.from_numpy(case.observed), torch.from_numpy(case.pseudo), 0.1, 0.3, torch.arange(6))
-    made = case.loss(name, given)
+    made = case.make(name, given)
     total = made(torch.from_numpy(case.logits).to(dtype), batch)
     assert total.dtype == dtype
     assert made(torch.from_numpy(case.logits).to(dtype), torch.from_numpy(case.observed)).dtype == dtype
@@ -596,7 +678,7 @@ def test_precision_of_the_logits_is_that_of_the_total(name: str, given: dict[str
 @named([pair for pair in EVERY if pair[0] != "role"])
 def test_float32_is_as_good_as_float32_can_be(name: str, given: dict[str, Any]) -> None:
     case = draw(4, (20, 10), 12.0)
-    made, batch = case.loss(name, given), case.batch()
+    made, batch = case.make(name, given), case.batch()
     single = made.compute(torch.from_numpy(case.logits).float(), batch, NOW).cells.double()
     exact = made.compute(torch.from_numpy(case.logits).float().double(), batch, NOW).cells
     np.testing.assert_allclose(single.detach().numpy(), exact.detach().numpy(), rtol=3e-5, atol=2e-6)

@@ -88,7 +88,7 @@ def command(data: str | None, out: str, as_json: bool, quiet: bool, **values: An
             if text and text != "none":
                 sides[name] = load(text, **{**options, "labels": "complete"})
                 hear.say(f"{name}: {sides[name].read_as}, taken as complete")
-        if loaded.side("train", "all") is not None and next(iter(loaded.splits.values())).features is not None:
+        if values["backbone"] is None and next(iter(loaded.splits.values())).features is not None:
             recipe = recipe.change({"backbone": "features"})
         made = train(
             loaded, out=run.path, recipe=recipe, val=sides.get("val"), test=sides.get("test"), use_val=val_text != "none",

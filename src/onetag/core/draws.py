@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,15 @@ def mix(values: NDArray[np.uint64], key: int) -> NDArray[np.uint64]:
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return np.asarray(z ^ (z >> np.uint64(31)))
+
+
+@lru_cache(maxsize=4)
+def counters(count: int) -> NDArray[np.uint64]:
+    """0, 1, 2 ... far apart in their bits: what `mix` turns into a stream of numbers."""
+    with np.errstate(over="ignore"):
+        made = np.arange(count, dtype=np.uint64) * _STEP
+    made.flags.writeable = False  # shared by all callers
+    return made
 
 
 def uniform(values: NDArray[np.uint64], key: int) -> NDArray[np.float64]:

@@ -171,12 +171,12 @@ class LabelTable:
     def positives(self, row: int) -> NDArray[np.int32]:
         """The positive classes of a row, ascending."""
         part = slice(self._indptr[row], self._indptr[row + 1])
-        return self._classes[part][self._values[part] == 1]
+        return np.asarray(self._classes[part][self._values[part] == 1])
 
     def negatives(self, row: int) -> NDArray[np.int32]:
         """The explicitly negative classes of a row, ascending (not those of a negative rest)."""
         part = slice(self._indptr[row], self._indptr[row + 1])
-        return self._classes[part][self._values[part] == -1]
+        return np.asarray(self._classes[part][self._values[part] == -1])
 
     def to_dense(self) -> NDArray[np.int8]:
         """[N, C] of +1 / 0 / -1."""
@@ -236,7 +236,7 @@ class LabelTable:
     def digest(self) -> str:
         """A hash of the content."""
         content = hashlib.blake2b(digest_size=16)
-        content.update(np.int64([self.num_rows, self._num_classes]).tobytes())
+        content.update(np.array([self.num_rows, self._num_classes], np.int64).tobytes())
         for part in (self._indptr, self._classes, self._values, self._rest, self._entry_weights()):
             content.update(part.tobytes())
         return content.hexdigest()
@@ -259,12 +259,17 @@ class LabelTable:
 
 @dataclass(frozen=True)
 class Proposal:
-    """What a labeler suggests: pseudo-labels in [0, 1] for cells, with one weight each or one for all."""
+    """What a labeler suggests: pseudo-labels in [0, 1] for cells, with one weight each or one for all.
+
+    `claims` says which way each one points, +1 or -1: a soft label of 0.6 may well be meant as a negative, where the model holds
+    everything it does not know above 0.5. Without it, values of 0.5 and more point to +1.
+    """
 
     rows: NDArray[np.int64]
     cols: NDArray[np.int32]
     values: NDArray[np.float32]
     weight: NDArray[np.float32] | float = 1.0
+    claims: NDArray[np.int8] | None = None
 
     def __post_init__(self) -> None:
         if not len(self.rows) == len(self.cols) == len(self.values):
@@ -274,9 +279,14 @@ class Proposal:
         weight = np.asarray(self.weight)
         if not (np.isfinite(weight) & (weight >= 0)).all():
             raise ValueError("weights of pseudo-labels must be finite and not negative")
+        if self.claims is not None and not (len(self.claims) == len(self.rows) and np.isin(self.claims, (-1, 1)).all()):
+            raise ValueError("claims are +1 or -1, one for each cell")
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def directions(self) -> NDArray[np.int8]:
+        return np.where(self.values >= 0.5, 1, -1).astype(np.int8) if self.claims is None else self.claims
 
     def weights(self) -> NDArray[np.float32]:
         return np.broadcast_to(np.asarray(self.weight, np.float32), self.values.shape).copy()
@@ -304,6 +314,7 @@ class LabelState:
         self._pseudo: NDArray[np.float32] | None = None
         self._pseudo_weight: NDArray[np.float32] | None = None
         self._added: NDArray[np.int16] | None = None
+        self._claim: NDArray[np.int8] | None = None
         # Ties between equal scores are broken by sample id, so that they do not depend on the order of a file.
         self.tie_rank = np.arange(observed.num_rows) if ids is None else np.argsort(np.argsort(np.asarray(ids), kind="stable"), kind="stable")
         self.initial_unknown = observed.class_counts(0)
@@ -336,7 +347,7 @@ class LabelState:
     def is_open(self, index: ArrayLike) -> NDArray[np.bool_]:
         """Cells that are unknown and carry no pseudo-label yet."""
         at = np.asarray(index)
-        unknown = self._dense[at] == 0
+        unknown = np.asarray(self._dense[at] == 0)
         return unknown if self._added is None else unknown & (self._added[at] == 0)
 
     def open_counts(self) -> NDArray[np.int64]:
@@ -357,27 +368,29 @@ class LabelState:
             raise ValueError("epochs are counted from 1 (0 in the diary means: no pseudo-label)")
         allowed = self._dense[proposal.rows, proposal.cols] == 0
         written = Proposal(
-            proposal.rows[allowed], proposal.cols[allowed], proposal.values[allowed], proposal.weights()[allowed]
-        )
+            proposal.rows[allowed], proposal.cols[allowed], proposal.values[allowed],
+            proposal.weights()[allowed], proposal.directions()[allowed],
+        )  # fmt: skip
         if not len(written):
             return written
-        if self._pseudo is None or self._pseudo_weight is None or self._added is None:
+        if self._pseudo is None or self._pseudo_weight is None or self._added is None or self._claim is None:
             shape = (self.num_rows, self.num_classes)
             self._pseudo = np.full(shape, np.nan, np.float32)
             self._pseudo_weight = np.zeros(shape, np.float32)
             self._added = np.zeros(shape, np.int16)
+            self._claim = np.zeros(shape, np.int8)
         self._pseudo[written.rows, written.cols] = written.values
         self._pseudo_weight[written.rows, written.cols] = written.weight
         self._added[written.rows, written.cols] = epoch
+        self._claim[written.rows, written.cols] = written.directions()
         return written
 
-    def pseudo_entries(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32], NDArray[np.int16]]:
-        """All pseudo-labels as (rows, classes, values, epoch)."""
-        if self._added is None or self._pseudo is None:
-            none = np.zeros(0, np.int64)
-            return none, none, np.zeros(0, np.float32), np.zeros(0, np.int16)
+    def pseudo_entries(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]]:
+        """All pseudo-labels as (rows, classes, claims +1 / -1)."""
+        if self._added is None or self._claim is None:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int8)
         rows, cols = np.nonzero(self._added)
-        return rows, cols, self._pseudo[rows, cols], self._added[rows, cols]
+        return rows, cols, self._claim[rows, cols]
 
 
 def save_arrays(path: Path, parts: dict[str, NDArray[np.generic]]) -> None:

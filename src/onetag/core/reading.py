@@ -23,6 +23,8 @@ class ReadOptions:
     separator: str | None = None
     zero: str | None = None
     images: Path | None = None
+    difficult: str | None = None  # Pascal VOC: what objects marked difficult are: "unknown", "positive" or "negative"
+    certainty: int | None = None  # CUB: annotations of a lower certainty (1 not visible .. 4 definitely) are unknown
 
 
 class DataError(OnetagError):

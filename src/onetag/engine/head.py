@@ -26,10 +26,15 @@ class LinearHead(nn.Module):
 
 
 def drop(features: Tensor, rate: float, seed: int, epoch: int, step: int) -> Tensor:
-    """Dropout whose mask depends on (seed, epoch, step) alone. The rate is rounded to a 256th (bytes are drawn) and scaled by what it became."""
+    """Dropout, in place, whose mask depends on (seed, epoch, step) alone.
+
+    The rate is rounded to a 256th (a byte is drawn per number), and what is kept is scaled by what it became.
+    """
     dropped = round(rate * 256)
     if not dropped:
         return features
-    noise = draws.generator("dropout", seed, epoch, step).bytes(features.numel())
-    kept = torch.frombuffer(bytearray(noise), dtype=torch.uint8).view(features.shape) >= dropped
-    return features * kept.to(features.device) * (256 / (256 - dropped))
+    count = features.numel()
+    words = draws.mix(draws.counters(-(-count // 8)), draws.stream_key("dropout", seed, epoch, step))
+    kept = (words.view(np.uint8)[:count] >= dropped).astype(np.float32)
+    kept *= 256 / (256 - dropped)
+    return features.mul_(torch.from_numpy(kept).view(features.shape).to(features.device))

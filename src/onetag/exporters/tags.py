@@ -75,6 +75,10 @@ class TagWriter:
         aside.write_text(json.dumps(state), encoding="utf-8")
         aside.replace(self._state)
 
+    def close(self) -> None:
+        """Leave the output unfinished, to be continued."""
+        self._stream.close()
+
     def finish(self) -> None:
         self._stream.close()
         if self._format == ".parquet":
@@ -94,8 +98,8 @@ def _to_parquet(lines: Path, out: Path) -> None:
     with lines.open(encoding="utf-8", errors="surrogateescape") as stream, pq.ParquetWriter(aside, schema) as writer:
         while block := [json.loads(line) for _, line in zip(range(20_000), stream, strict=False)]:
             rows = [(row["path"], tag["tag"], tag["score"]) for row in block for tag in row["tags"]]
-            columns = list(zip(*rows, strict=True)) if rows else [[], [], []]
-            writer.write_table(pa.table([pa.array(list(column), kind) for column, kind in zip(columns, schema.types, strict=True)], schema=schema))
+            columns = [pa.array([row[at] for row in rows], kind) for at, kind in enumerate(schema.types)]
+            writer.write_table(pa.table(columns, schema=schema))
     aside.replace(out)
 
 

@@ -72,14 +72,15 @@ class AsymmetricPseudoLabeling(Labeler):
             if self.positives:
                 highest.feed(rows, -block, is_open)
         rows, cols, values = lowest.result()
-        kept = values if self.soft else np.zeros_like(values)
+        kept, claims = values if self.soft else np.zeros_like(values), np.full(len(values), -1, np.int8)
         if self.positives:
             high_rows, high_cols, negated = highest.result()
             taken = np.isin(high_rows * state.num_classes + high_cols, rows * state.num_classes + cols)
             high_rows, high_cols, negated = high_rows[~taken], high_cols[~taken], negated[~taken]
             rows, cols = np.concatenate([rows, high_rows]), np.concatenate([cols, high_cols])
             kept = np.concatenate([kept, -negated if self.soft else np.ones_like(negated)])
-        return Proposal(rows, cols, kept, self.weight)
+            claims = np.concatenate([claims, np.ones(len(negated), np.int8)])
+        return Proposal(rows, cols, kept, self.weight, claims)
 
 
 def _quota(proportion: float, base: NDArray[np.int64], passes: int) -> NDArray[np.int64]:

@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from onetag.core.reading import DataError
-from onetag.readers._rows import Source
+from onetag.readers._source import Source, ahead
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_BATCH = 1 << 16
+_BATCH = 1 << 17
 
 
 class Columnar(Source):
@@ -47,7 +47,8 @@ class Columnar(Source):
         texts = [name for name in wanted[1:] if types.is_string(self._schema.field(name).type)]
         file = self._open(read_dictionary=texts, pre_buffer=False)
         try:
-            for batch in file.iter_batches(_BATCH, columns=wanted):
+            for batch in ahead(file.iter_batches(_BATCH, columns=wanted)):
+                batch.validate(full=True)  # text in a file may be no text
                 if len(batch):
                     yield len(batch), {name: batch.column(name) for name in wanted}
         except (pa.ArrowException, OSError, ValueError) as error:

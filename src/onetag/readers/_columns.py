@@ -89,7 +89,7 @@ class ClassColumns:
 
     def __init__(self, zero_is_negative: bool) -> None:
         self._keeps_zero = zero_is_negative
-        self._entries: dict[str, list[tuple[NDArray[np.int64], NDArray[np.int8]]]] = {}
+        self._entries: dict[str, list[tuple[NDArray[np.int32], NDArray[np.int8]]]] = {}
         self._wrong: dict[str, tuple[int, str]] = {}
         self._counts: dict[str, NDArray[np.int64]] = {}
 
@@ -109,17 +109,22 @@ class ClassColumns:
         if name not in self._wrong and (values == _OTHER).any():
             at = int((values == _OTHER).argmax())
             self._wrong[name] = (first + at, cells[encoded.indices[at].as_py()])
-        rows = np.flatnonzero((np.abs(values) == 1) | ((values == 0) & self._keeps_zero))
+        rows = np.flatnonzero((np.abs(values) == 1) | ((values == 0) & self._keeps_zero)).astype(np.int32)
         self._entries.setdefault(name, []).append((rows + first, np.where(values[rows] == 1, 1, -1).astype(np.int8)))
 
-    def finish(self, vocabulary: Vocabulary, notes: list[str]) -> list[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int8]]]:
+    def finish(
+        self, vocabulary: Vocabulary, notes: list[str]
+    ) -> list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int8]]]:
         """(rows, codes, values) of every column that is a class."""
         found, ignored, empty = [], [], []
         for name, counts in self._counts.items():
             if counts[_OTHER]:
                 record, cell = self._wrong.get(name, (0, ""))
                 if counts[_OTHER] <= max(1, _TYPOS * counts.sum()) and counts[:2].sum():
-                    raise RowError(record, f"column {name!r} holds {cell[:40]!r}, which is none of 1, 0, -1 or nothing; correct it, or remove the column")
+                    raise RowError(
+                        record,
+                        f"column {name!r} holds {cell[:40]!r}, which is none of 1, 0, -1 or nothing; correct it, or remove the column",
+                    )
                 ignored.append(name)
             elif not counts[:2].sum() and not vocabulary.is_fixed:
                 empty.append(name)
@@ -130,7 +135,10 @@ class ClassColumns:
         if not found and not len(vocabulary):
             example = next(iter(self._wrong.items()), None)
             shown = f" (column {example[0]!r} holds {example[1][1][:40]!r})" if example else ""
-            raise RowError(example[1][0] if example else 0, f"no column of tags, and no column holds only 1, 0, -1 or nothing{shown}; name the tags' column tags, or give --tags-column NAME")
+            raise RowError(
+                example[1][0] if example else 0,
+                f"no column of tags, and no column holds only 1, 0, -1 or nothing{shown}; name the tags' column tags, or give --tags-column NAME",
+            )
         if ignored:
             notes.append(f"columns that are no classes were ignored: {listed(ignored)}")
         if empty:
@@ -140,4 +148,6 @@ class ClassColumns:
 
 def _tally(values: NDArray[np.int8]) -> NDArray[np.int64]:
     """How many are +-1, 0, empty, other."""
-    return np.array([(np.abs(values) == 1).sum(), (values == 0).sum(), (values == _EMPTY).sum(), (values == _OTHER).sum()], np.int64)
+    return np.array(
+        [(np.abs(values) == 1).sum(), (values == 0).sum(), (values == _EMPTY).sum(), (values == _OTHER).sum()], np.int64
+    )

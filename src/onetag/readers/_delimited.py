@@ -6,18 +6,19 @@ import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onetag.core.reading import PICTURE_SUFFIXES, DataError
 from onetag.readers._columns import PATH, TAGS
-from onetag.readers._rows import Source
+from onetag.readers._source import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _DELIMITERS = (",", "\t", ";", "|")
-_BLOCKS = (1 << 22, 1 << 26, (1 << 31) - 1)  # bytes; the larger ones are for lines that do not fit
+_BLOCKS = (1 << 20, 1 << 25, (1 << 31) - 1)  # bytes; the larger ones are for lines that do not fit
 _HEADER = 1 << 26
 _KNOWN = frozenset((*PATH, *TAGS))
 
@@ -59,11 +60,19 @@ class Delimited(Source):
         delimiter = max(_DELIMITERS, key=lambda d: (known[d], len(tried[d])))
         names = tried[delimiter]
         if not known[delimiter] and any(Path(name).suffix.casefold() in PICTURE_SUFFIXES for name in names):
-            raise DataError(self.path, f"the names of the columns are missing: this row is a picture already; begin with a row such as path{delimiter}tags", number)
+            raise DataError(
+                self.path,
+                f"the names of the columns are missing: this row is a picture already; begin with a row such as path{delimiter}tags",
+                number,
+            )
         twice = next((name for at, name in enumerate(names) if name and name in names[:at]), None)
         if twice is not None:
             places = [str(at) for at, name in enumerate(names, 1) if name == twice]
-            raise DataError(self.path, f"the name {twice!r} stands over the columns {', '.join(places)}; give each its own name", number)
+            raise DataError(
+                self.path,
+                f"the name {twice!r} stands over the columns {', '.join(places)}; give each its own name",
+                number,
+            )
         return delimiter, names
 
     def names(self) -> list[str]:
@@ -106,7 +115,10 @@ class Delimited(Source):
                 arrow.ReadOptions(block_size=block, skip_rows=lines, column_names=numbers),
                 arrow.ParseOptions(delimiter=delimiter, newlines_in_values=True),
                 arrow.ConvertOptions(
-                    column_types=dict.fromkeys(asked, pa.string()), include_columns=asked, strings_can_be_null=False, quoted_strings_can_be_null=False
+                    column_types=dict.fromkeys(asked, pa.string()),
+                    include_columns=asked,
+                    strings_can_be_null=False,
+                    quoted_strings_can_be_null=False,
                 ),
             )
         except pa.ArrowInvalid as error:
@@ -135,11 +147,8 @@ class Delimited(Source):
                 yield row + 1, "".join(held)
 
     def row(self, record: int) -> int:
-        row = self._header[0]
-        for at, (row, _) in enumerate(self._records()):
-            if at == record:
-                break
-        return row
+        rows = (row for row, _ in self._records())
+        return next(islice(rows, record, None), self._header[0])
 
     def _explain(self, said: str) -> DataError:
         """The sentence for what pyarrow refused."""
@@ -152,8 +161,16 @@ class Delimited(Source):
             cells = re.sub(r'"(?:[^"]|"")*"', "", text).count(delimiter) + 1
             if cells != len(names):
                 shown = {"\t": "tab"}.get(delimiter, delimiter)
-                hint = f"; quote a cell that contains {shown}, or separate its tags by another character, such as |" if cells > len(names) else ""
-                return DataError(self.path, f"{cells} cells, where the row of column names has {len(names)} (separated by {shown}){hint}", row)
+                hint = (
+                    f"; quote a cell that contains {shown}, or separate its tags by another character, such as |"
+                    if cells > len(names)
+                    else ""
+                )
+                return DataError(
+                    self.path,
+                    f"{cells} cells, where the row of column names has {len(names)} (separated by {shown}){hint}",
+                    row,
+                )
         return DataError(self.path, f"cannot be read as a table ({said})")
 
     def _not_text(self) -> DataError:

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from onetag.core.reading import DataError
-from onetag.readers._rows import Source
+from onetag.readers._source import Source, ahead
 from onetag.readers._tags import RowError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _BLOCK = 1 << 23
+_ARRAY = "is a JSON array; one object a line is expected (jq -c '.[]' makes that)"
 
 
 class JsonLines(Source):
@@ -24,10 +25,13 @@ class JsonLines(Source):
 
     def batches(self, columns: Sequence[str] | None) -> Iterator[tuple[int, Mapping[str, pa.Array]]]:
         done = 0
-        for block in self._blocks():
+        for block, table in ahead((block, _fast(block)) for block in self._blocks()):
             try:
-                table = _fast(block)
-                size, found = (len(table), {name: table.column(name) for name in table.column_names}) if table is not None else _slow(block)
+                size, found = (
+                    (len(table), {name: table.column(name) for name in table.column_names})
+                    if table is not None
+                    else _slow(block)
+                )
             except RowError as error:
                 raise DataError(self.path, error.message, self.row(done + error.record)) from None
             if size:
@@ -70,7 +74,9 @@ def _fast(block: bytes) -> Any:
         table = arrow.read_json(io.BytesIO(block), arrow.ReadOptions(use_threads=False, block_size=len(block) + 1))
     except (pa.ArrowException, UnicodeDecodeError):
         return None
-    if len(set(table.column_names)) < table.num_columns or any(types.is_timestamp(field.type) or _holds_date(field.type) for field in table.schema):
+    if len(set(table.column_names)) < table.num_columns or any(
+        types.is_timestamp(field.type) or _holds_date(field.type) for field in table.schema
+    ):
         return None
     batches = table.combine_chunks().to_batches()
     return batches[0] if batches else None
@@ -93,10 +99,20 @@ def _slow(block: bytes) -> tuple[int, dict[str, pa.Array]]:
             item = json.loads(line)
         except (ValueError, RecursionError) as error:
             if line.lstrip()[:1] == b"[" and record == 0:
-                raise RowError(record, "is a JSON array; one object a line is expected (jq -c '.[]' makes that)") from error
-            raise RowError(record, f"is not JSON ({error}); one object a line is expected, such as {{\"path\": \"a.jpg\", \"tags\": [\"cat\"]}}") from error
+                raise RowError(
+                    record, "is a JSON array; one object a line is expected (jq -c '.[]' makes that)"
+                ) from error
+            raise RowError(
+                record,
+                f'is not JSON ({error}); one object a line is expected, such as {{"path": "a.jpg", "tags": ["cat"]}}',
+            ) from error
+        if isinstance(item, list) and record == 0:
+            raise RowError(record, _ARRAY)
         if not isinstance(item, dict):
-            raise RowError(record, f"holds {type(item).__name__}, where an object is expected, such as {{\"path\": \"a.jpg\", \"tags\": [\"cat\"]}}")
+            raise RowError(
+                record,
+                f'holds {type(item).__name__}, where an object is expected, such as {{"path": "a.jpg", "tags": ["cat"]}}',
+            )
         objects.append(item)
     columns = {}
     for name in dict.fromkeys(key for item in objects for key in item):
@@ -106,14 +122,18 @@ def _slow(block: bytes) -> tuple[int, dict[str, pa.Array]]:
 
 
 def _column(name: str, cells: list[Any], pa: Any) -> pa.Array:
-    kinds = [("a list" if isinstance(cell, list) else "an object" if isinstance(cell, dict) else "text") for cell in cells]
+    kinds = [
+        ("a list" if isinstance(cell, list) else "an object" if isinstance(cell, dict) else "text") for cell in cells
+    ]
     first = next((at for at, cell in enumerate(cells) if cell is not None), 0)
     for at, (cell, kind) in enumerate(zip(cells, kinds, strict=True)):
         if cell is not None and kind != kinds[first]:
             raise RowError(at, f"{name!r} is {kind} here, but {kinds[first]} in the rows before; write it in one way")
     try:
         if kinds and kinds[first] == "a list":
-            return pa.array([None if cell is None else [_text(part) for part in cell] for cell in cells], pa.list_(pa.string()))
+            return pa.array(
+                [None if cell is None else [_text(part) for part in cell] for cell in cells], pa.list_(pa.string())
+            )
         if kinds and kinds[first] == "an object":
             return pa.array([None if cell is None else {} for cell in cells], pa.struct([]))
         return pa.array([None if cell is None else _text(cell) for cell in cells], pa.string())

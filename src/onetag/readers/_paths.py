@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from onetag.core.reading import DataError
 from onetag.readers._strings import lengths, raw
 from onetag.readers._tags import RowError, as_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_SLASH, _DOT = ord("/"), ord(".")
+_REMEDY = "give --images DIR, the folder that holds the pictures, and paths inside it"
 _LONGEST = 4096  # what file systems take
 _NO_PATH = frozenset({"nan", "NaN", "None", "null", "NULL", "<NA>"})
 
@@ -38,20 +41,21 @@ class PathCheck:
             paths = pc.replace_substring(paths, "\\", "/")
             data = raw(paths)
         self._refuse_nonsense(paths, data)
-        absolute = pc.starts_with(paths, "/")
+        signs = np.frombuffer(data, np.uint8)
+        absolute = signs[np.cumsum(lengths(paths)) - lengths(paths)] == _SLASH
         if b":" in data:
-            absolute = pc.or_(absolute, pc.match_substring_regex(paths, r"^[A-Za-z]:/"))
-        if absolute.true_count:
+            absolute |= pc.match_substring_regex(paths, r"^[A-Za-z]:/").to_numpy(zero_copy_only=False)
+        for at in np.flatnonzero(absolute).tolist():
             self.met_absolute = True
-            for at in pc.indices_nonzero(absolute).to_pylist():
-                path = posixpath.normpath(paths[at].as_py())
-                if not path.startswith(self._inside):
-                    raise RowError(at, f"the path {path!r} lies outside {self.folder}; give --images DIR, the folder that holds the pictures")
-        if b".." in data:
+            path = posixpath.normpath(paths[at].as_py())
+            if not path.startswith(self._inside):
+                raise RowError(at, f"the path {path!r} lies outside {self.folder}; {_REMEDY}")
+        dots = np.flatnonzero(signs == _DOT)
+        if (dots[1:] - dots[:-1] == 1).any():  # twice as fast as to search the bytes for two dots
             for at in pc.indices_nonzero(pc.match_substring(paths, "..")).to_pylist():
                 path = paths[at].as_py()
                 if posixpath.normpath(path).split("/")[0] == "..":
-                    raise RowError(at, f"the path {path!r} leaves {self.folder}; give --images DIR, the folder that holds the pictures, and paths inside it")
+                    raise RowError(at, f"the path {path!r} leaves {self.folder}; {_REMEDY}")
         return pc.binary_join_element_wise(pa.scalar(self.prefix), paths, "/") if self.prefix else paths
 
     def _refuse_nonsense(self, paths: pa.StringArray, data: bytes) -> None:
@@ -62,17 +66,30 @@ class PathCheck:
             raise RowError(int((sizes == 0).argmax()), "no path; every row names a picture")
         if sizes.max(initial=0) > _LONGEST:
             at = int((sizes > _LONGEST).argmax())
-            raise RowError(at, f"a path of {sizes[at]:,} bytes ({paths[at].as_py()[:40]!r} ...); file systems take {_LONGEST:,}; is the separator right?")
-        for wrong, what in ((b"\n", "a line break; a quote is probably opened and never closed"), (b"\r", "a line break"), (b"\0", "a zero byte")):
+            raise RowError(
+                at,
+                f"a path of {sizes[at]:,} bytes ({paths[at].as_py()[:40]!r} ...); file systems take {_LONGEST:,}; is the separator right?",
+            )
+        for wrong, what in (
+            (b"\n", "a line break; a quote is probably opened and never closed"),
+            (b"\r", "a line break"),
+            (b"\0", "a zero byte"),
+        ):
             if wrong in data:
                 at = int(pc.index(pc.match_substring(paths, wrong.decode()), True).as_py())
                 raise RowError(at, f"the path {paths[at].as_py()[:60]!r} holds {what}")
         if sizes.min(initial=9) <= 4:
             for at in np.flatnonzero(sizes <= 4).tolist():
                 if paths[at].as_py() in _NO_PATH:
-                    raise RowError(at, f"the path is {paths[at].as_py()!r}, which is how programs write that nothing is there; every row names a picture")
+                    raise RowError(
+                        at,
+                        f"the path is {paths[at].as_py()!r}, which is how programs write that nothing is there; every row names a picture",
+                    )
 
 
-def outside(names: Sequence[str]) -> str | None:
-    """The first of these relative names that leaves its folder."""
-    return next((name for name in names if name.startswith("/") or posixpath.normpath(name).split("/")[0] == ".."), None)
+def refuse_outside(source: Path, names: Iterable[str], first_row: int | None = 1) -> None:
+    """A DataError for the first of these names that leaves the folder of the pictures."""
+    for at, name in enumerate(names):
+        if name.startswith("/") or posixpath.normpath(name).split("/")[0] == ".." or "\0" in name or not name:
+            row = None if first_row is None else first_row + at
+            raise DataError(source, f"{name[:80]!r} is no path inside the folder of the pictures; {_REMEDY}", row)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from onetag.core.labels import REST_NEGATIVE, LabelTable
+from onetag.core.labels import REST_NEGATIVE, REST_UNKNOWN, LabelTable
 from onetag.core.reading import DataError
 from onetag.core.split import Split
 
@@ -36,7 +36,9 @@ def class_names(path: Path) -> tuple[str, ...]:
     for number, line in enumerate(lines, 1):
         name = line.strip()
         if name in first:
-            raise DataError(path, f"class {name!r} is named in rows {first[name]} and {number}; keep one of them", number)
+            raise DataError(
+                path, f"class {name!r} is named in rows {first[name]} and {number}; keep one of them", number
+            )
         if name:
             first[name] = number
     if not first:
@@ -45,15 +47,34 @@ def class_names(path: Path) -> tuple[str, ...]:
 
 
 def table_of(
-    rows: NDArray[np.int64], classes: NDArray[np.int32], values: NDArray[np.int8], num_rows: int, num_classes: int, rest: NDArray[np.int8] | int
+    rows: NDArray[np.integer],
+    classes: NDArray[np.int32],
+    values: NDArray[np.int8],
+    num_rows: int,
+    num_classes: int,
+    rest: NDArray[np.int8] | int,
 ) -> LabelTable:
     """A table from entries sorted by row; negatives that the rest of their row says anyway are left out."""
     rest_rows = np.broadcast_to(np.asarray(rest, np.int8), (num_rows,))
-    keep = (values == 1) | (rest_rows[rows] != REST_NEGATIVE)
-    if not keep.all():
+    if (values == -1).any() and (rest_rows == REST_NEGATIVE).any():
+        keep = (values == 1) | (rest_rows[rows] != REST_NEGATIVE)
         rows, classes, values = rows[keep], classes[keep], values[keep]
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=num_rows))])
+    indptr = np.zeros(num_rows + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=num_rows), out=indptr[1:])
     return LabelTable(indptr, classes, values, num_classes, rest_rows)
+
+
+def known_split(
+    ids: NDArray[np.str_], classes: tuple[str, ...], labels: LabelTable, complete: bool, paths: NDArray[np.str_] | None
+) -> Split:
+    """A split of annotations that say all there is (`labels`, rest negative); if they are not to be believed in what
+    they leave out, its positives."""
+    if complete:
+        return Split(ids, classes, labels, paths, truth=labels)
+    rows, codes, values, _ = labels.entries()
+    positive = values == 1
+    known = table_of(rows[positive], codes[positive], values[positive], len(ids), len(classes), REST_UNKNOWN)
+    return Split(ids, classes, known, paths)
 
 
 def counted(number: int, word: str) -> str:
@@ -71,9 +92,13 @@ def listed(names: Iterable[str], most: int = 5) -> str:
 def echo(kind: str, how: Iterable[str], splits: Mapping[str, Split], complete: bool, thing: str = "picture") -> str:
     """`read as CSV: path=file_name, tags=labels, separator |, 12,345 pictures, 40 classes, 1.00 positives per picture, rest unknown`."""
     total = sum(len(split) for split in splits.values())
-    sides = "" if set(splits) == {"all"} else f" ({', '.join(f'{name} {len(split):,}' for name, split in splits.items())})"
+    sides = (
+        "" if set(splits) == {"all"} else f" ({', '.join(f'{name} {len(split):,}' for name, split in splits.items())})"
+    )
     classes = len(next(iter(splits.values())).classes)
-    each = {value: sum(_explicit(split.labels, value) for split in splits.values()) / max(total, 1) for value in (1, -1)}
+    each = {
+        value: sum(_explicit(split.labels, value) for split in splits.values()) / max(total, 1) for value in (1, -1)
+    }
     parts = [*how, counted(total, thing) + sides, counted(classes, "class"), f"{each[1]:.2f} positives per {thing}"]
     if each[-1]:
         parts.append(f"{each[-1]:.2f} negatives per {thing}")
@@ -81,5 +106,4 @@ def echo(kind: str, how: Iterable[str], splits: Mapping[str, Split], complete: b
 
 
 def _explicit(table: LabelTable, value: int) -> int:
-    _, _, values, _ = table.entries()
-    return int((values == value).sum())
+    return int((table.arrays()["values"] == value).sum())

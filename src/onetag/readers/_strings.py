@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _FIXED_WIDTH = 1 << 24  # characters up to which a whole column is kept as fixed-width text (4 bytes each)
-_PIECE = 1 << 25  # bytes of the matrix that one step of a conversion may take
+_PIECE = 1 << 22  # bytes of the matrix that one step of a conversion may take
 
 
 def lengths(text: pa.StringArray) -> NDArray[np.int32]:
@@ -56,21 +56,28 @@ def to_numpy(chunks: Sequence[pa.StringArray]) -> NDArray[np.str_]:
     width = max((int(lengths(chunk).max(initial=1)) for chunk in chunks), default=1)
     if rows * width <= _FIXED_WIDTH:
         return np.array([name for chunk in chunks for name in chunk.to_pylist()], dtype=np.str_)
-    parts = [matrix.view(f"S{matrix.shape[1]}").ravel().astype(np.dtypes.StringDType()) for chunk in chunks for _, matrix in _matrices(chunk)]
-    return cast("NDArray[np.str_]", np.concatenate(parts))
+    made = np.empty(rows, dtype=np.dtypes.StringDType())
+    start = 0
+    for chunk in chunks:
+        for part, matrix in _matrices(chunk):
+            made[start + part.start : start + part.stop] = matrix.view(f"S{matrix.shape[1]}").ravel()
+        start += len(chunk)
+    return cast("NDArray[np.str_]", made)
 
 
 def joined(folder: str, ids: NDArray[np.str_], some_are_absolute: bool = False) -> NDArray[np.str_]:
     """Full paths; ids that are absolute already stay as they are."""
+    if not len(ids):
+        return ids
     prefix = folder if folder.endswith("/") else folder + "/"
     paths = np.strings.add(np.array(prefix, dtype=ids.dtype if ids.dtype.kind == "T" else np.str_), ids)
     if some_are_absolute:
         is_absolute = np.strings.startswith(ids, "/")
         paths[is_absolute] = ids[is_absolute]
-    return cast("NDArray[np.str_]", paths)
+    return paths
 
 
-def first_rows(chunks: Sequence[pa.StringArray], salt: NDArray[np.int8] | None = None) -> NDArray[np.int64] | None:
+def first_rows(chunks: Sequence[pa.StringArray], salt: NDArray[np.int8] | None = None) -> NDArray[np.int32] | None:
     """For each row the first row with the same text (and the same salt); None where no text repeats."""
     import pyarrow as pa
 
@@ -81,7 +88,7 @@ def first_rows(chunks: Sequence[pa.StringArray], salt: NDArray[np.int8] | None =
     if salt is not None:
         codes = codes * 256 + salt
     _, first, member = np.unique(codes, return_index=True, return_inverse=True)
-    return None if len(first) == len(codes) else np.asarray(first[member], np.int64)
+    return None if len(first) == len(codes) else np.asarray(first[member], np.int32)
 
 
 def _is_ascending(chunks: Sequence[pa.StringArray]) -> bool:
@@ -109,7 +116,9 @@ def _may_repeat(chunks: Sequence[pa.StringArray]) -> bool:
         for part, matrix in _matrices(chunk):
             for at in range(0, len(matrix), 8192):  # small enough for the cache: eight times faster than all at once
                 block = matrix[at : at + 8192]
-                keys[start + part.start + at : start + part.start + at + len(block)] = block.astype(np.uint64) @ odd[: matrix.shape[1]]
+                keys[start + part.start + at : start + part.start + at + len(block)] = (
+                    block.astype(np.uint64) @ odd[: matrix.shape[1]]
+                )
         start += len(chunk)
     keys.sort()
     return bool((keys[1:] == keys[:-1]).any())

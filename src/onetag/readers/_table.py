@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from onetag.core.reading import DataError, Reader, ReadOptions, is_complete
 from onetag.core.split import Data, Split
 from onetag.readers._paths import PathCheck
-from onetag.readers._rows import Rows, Source
+from onetag.readers._rows import Rows
+from onetag.readers._source import Source
 from onetag.readers._sides import ORDER, SIDES, class_names, echo
 from onetag.readers._tags import Vocabulary
 
@@ -30,7 +34,7 @@ class TableReader(Reader):
 
     kind: ClassVar[str]
     suffixes: ClassVar[tuple[str, ...]]
-    source: ClassVar[Callable[[Path], Source]]
+    source: ClassVar[type[Source]]
     priority = 60
 
     def recognises(self, path: Path) -> bool:
@@ -45,7 +49,7 @@ class TableReader(Reader):
                 raise DataError(path, f"holds no table named train{self.suffixes[0]}")
         else:
             found = {"all": path}
-        files = [TableFile(type(self).source(file), side, options.images or file.parent) for side, file in found.items()]
+        files = [TableFile(self.source(file), side, options.images or file.parent) for side, file in found.items()]
         return read_tables(path, files, options, self.kind, self.complete)
 
 
@@ -57,7 +61,10 @@ def side_files(folder: Path, suffixes: tuple[str, ...]) -> dict[str, Path]:
             file = folder / f"{name}{suffix}"
             if file.is_file():
                 if side in found:
-                    raise DataError(folder, f"holds two tables of the same side, {found[side].name} and {file.name}; keep one of them")
+                    raise DataError(
+                        folder,
+                        f"holds two tables of the same side, {found[side].name} and {file.name}; keep one of them",
+                    )
                 found[side] = file
     return {side: found[side] for side in ORDER if side in found}
 
@@ -68,9 +75,18 @@ def vocabulary_beside(folder: Path) -> Vocabulary:
     return Vocabulary(class_names(file), str(file)) if file.is_file() else Vocabulary()
 
 
-def read_tables(path: Path, files: list[TableFile], options: ReadOptions, kind: str, default: bool, needs_path: bool = True) -> Data:
-    """Tables that share one list of classes, as Data."""
+def read_tables(
+    path: Path,
+    files: list[TableFile],
+    options: ReadOptions,
+    kind: str,
+    default: bool,
+    features: NDArray[np.floating] | None = None,
+) -> Data:
+    """Tables that share one list of classes, as Data. With features, paths are names only, and may be missing."""
+    needs_path = features is None
     complete = is_complete(options, default)
+    thing = "picture" if needs_path else "sample"
     vocabulary = vocabulary_beside(path if path.is_dir() else path.parent)
     gathered = []
     for file in files:
@@ -80,10 +96,14 @@ def read_tables(path: Path, files: list[TableFile], options: ReadOptions, kind: 
     splits: dict[str, Split] = {}
     notes: list[str] = []
     for file, rows in gathered:
-        root = _root(file) if needs_path else None
-        for side, split in rows.splits(order, classes, file.side, root).items():
+        for side, split in rows.splits(
+            order, classes, file.side, _root(file) if needs_path else None, features
+        ).items():
             if side in splits:
-                raise DataError(file.source.path, f"says that it holds pictures of {side!r}, which another file holds; keep one of them")
+                raise DataError(
+                    file.source.path,
+                    f"says that it holds pictures of {side!r}, which another file holds; keep one of them",
+                )
             splits[side] = split
         notes += rows.notes if len(gathered) == 1 else [f"{file.source.path.name}: {note}" for note in rows.notes]
     if not complete and options.labels is None:
@@ -91,7 +111,7 @@ def read_tables(path: Path, files: list[TableFile], options: ReadOptions, kind: 
     if complete:
         splits = {name: _with_truth(split) for name, split in splits.items()}
     splits = {name: splits[name] for name in ORDER if name in splits}
-    return Data(splits, echo(kind, gathered[0][1].echo(), splits, complete), path, complete, (), tuple(notes))
+    return Data(splits, echo(kind, gathered[0][1].echo(), splits, complete, thing), path, complete, (), tuple(notes))
 
 
 def _root(file: TableFile) -> str:
@@ -106,6 +126,4 @@ def _is_all_known(splits: Mapping[str, Split]) -> bool:
 
 
 def _with_truth(split: Split) -> Split:
-    from dataclasses import replace
-
     return split if split.truth is not None else replace(split, truth=split.labels)

@@ -61,15 +61,29 @@ class Vocabulary:
         if name in self._codes:
             return self._codes[name]
         if name.casefold() in _NO_TAG:
-            raise RowError(at, f"{name!r} is how programs write that nothing is there, not a tag; leave the cell empty for a picture without tags")
+            raise RowError(
+                at,
+                f"{name!r} is how programs write that nothing is there, not a tag; leave the cell empty for a picture without tags",
+            )
         if len(name) > _LONGEST:
-            raise RowError(at, f"a tag of {len(name):,} characters ({name[:40]!r} ...); tags have a separator, names at most {_LONGEST:,} characters")
+            raise RowError(
+                at,
+                f"a tag of {len(name):,} characters ({name[:40]!r} ...); tags have a separator, names at most {_LONGEST:,} characters",
+            )
         if "\n" in name or "\r" in name or "\0" in name:
-            raise RowError(at, f"the tag {name[:60]!r} holds a line break or a zero byte; a quote is probably opened and never closed")
+            raise RowError(
+                at,
+                f"the tag {name[:60]!r} holds a line break or a zero byte; a quote is probably opened and never closed",
+            )
         if self.is_fixed:
-            raise RowError(at, f"the tag {name!r} is not among the {len(self._codes)} classes of {self._source}; {nearest(name, self._codes)}")
+            raise RowError(
+                at,
+                f"the tag {name!r} is not among the {len(self._codes)} classes of {self._source}; {nearest(name, self._codes)}",
+            )
         if len(self._codes) >= _MOST:
-            raise RowError(at, f"more than {_MOST:,} different tags; is this the column of tags, and is its separator right?")
+            raise RowError(
+                at, f"more than {_MOST:,} different tags; is this the column of tags, and is its separator right?"
+            )
         return self._codes.setdefault(name, len(self._codes))
 
     def order(self) -> tuple[tuple[str, ...], NDArray[np.int32]]:
@@ -90,7 +104,9 @@ class Separator:
         self.found = self.given
         self.occurs = False
         self.others: dict[str, int] = {}
-        self._candidates = [c for c in _CANDIDATES if not (vocabulary.is_fixed and any(c in name for name in vocabulary.names))]
+        self._candidates = [
+            c for c in _CANDIDATES if not (vocabulary.is_fixed and any(c in name for name in vocabulary.names))
+        ]
 
     def look(self, text: pa.StringArray, first: int) -> str | None:
         """The separator that occurs in these cells, the first of which is record `first`."""
@@ -107,6 +123,15 @@ class Separator:
         self.occurs |= occurs
         return self.found if occurs else None
 
+    def is_absent(self, column: pa.DictionaryArray) -> bool:
+        """Whether the distinct values of a column are few, and hold nothing that separates."""
+        import pyarrow.types as types
+
+        if len(column.dictionary) > len(column) or is_list(column.type.value_type) or types.is_nested(column.type.value_type):
+            return False
+        data = raw(as_text(column.dictionary))
+        return not any(sign.encode() in data for sign in {*self._candidates, self.found or "|"})
+
     def wrong(self) -> tuple[int, str] | None:
         """Where a given separator occurs nowhere and another one does: the record, and the other one."""
         for other in ("|", ";"):
@@ -120,24 +145,31 @@ class Separator:
         return f"separator {shown}" if self.found else "one tag per cell"
 
 
-def encode(column: pa.Array, separator: Separator, vocabulary: Vocabulary, first: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def encode(
+    column: pa.Array, separator: Separator, vocabulary: Vocabulary, first: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Every tag of a column of text or lists as (row in the column, class code), by row."""
     import pyarrow.compute as pc
+    import pyarrow.types as types
 
-    rows = np.arange(len(column), dtype=np.int64)
-    if is_list(column.type):
+    rows = np.arange(len(column), dtype=np.int32)
+    if types.is_dictionary(column.type) and separator.is_absent(column):
+        encoded = column
+    elif is_list(column.type):
         sizes = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
-        rows, flat = np.repeat(rows, sizes), as_text(pc.list_flatten(column))
+        rows, encoded = np.repeat(rows, sizes), as_text(pc.list_flatten(column)).dictionary_encode()
     else:
         flat = as_text(column)
         between = separator.look(flat, first)
         if between is not None:
             lists = pc.split_pattern(flat, between)
             rows, flat = np.repeat(rows, np.diff(lists.offsets.to_numpy())), lists.flatten()
-    encoded = flat.dictionary_encode()
-    indices = encoded.indices.to_numpy(zero_copy_only=False)
+        encoded = flat.dictionary_encode()
+    indices = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
+    tags = [*as_text(encoded.dictionary).to_pylist(), ""]
+    is_used = np.bincount(indices, minlength=len(tags)) > 0  # the dictionary of a file may hold what no row uses
     try:
-        codes = vocabulary.codes(encoded.dictionary.to_pylist())[indices] if len(indices) else np.zeros(0, np.int32)
+        codes = vocabulary.codes([tag if used else "" for tag, used in zip(tags, is_used.tolist(), strict=True)])[indices]
     except RowError as error:
         raise RowError(int(rows[np.argmax(indices == error.record)]), error.message) from None
     if len(codes) and codes.min() < 0:

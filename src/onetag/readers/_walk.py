@@ -71,7 +71,7 @@ class Walk:
             except OSError as error:
                 self.problems.append(Problem(folder or str(self.root), f"folder cannot be read ({error.strerror})"))
                 continue
-            inner = []
+            inner: list[str] = []
             for entry in entries:
                 if not entry.name.startswith("."):
                     self._take(entry, folder, inner)
@@ -85,7 +85,9 @@ class Walk:
             if entry.is_dir():
                 inner.append(name)
             elif not entry.is_file():
-                self.problems.append(Problem(name, "a link to nothing" if entry.is_symlink() else "neither a file nor a folder"))
+                self.problems.append(
+                    Problem(name, "a link to nothing" if entry.is_symlink() else "neither a file nor a folder")
+                )
             elif os.path.splitext(entry.name)[1].casefold() in PICTURE_SUFFIXES:
                 self._pictures[folder].append(name)
             else:
@@ -106,8 +108,10 @@ def same_content(root: Path, names: Sequence[str]) -> NDArray[np.int64]:
         for limit in (_QUICK, None):
             members = [at for group in groups for at in group if limit or sizes[at] > _QUICK]
             done = [] if limit else [group for group in groups if sizes[group[0]] <= _QUICK]
-            hashes = pool.map(lambda at, limit=limit: _hash(root / names[at], limit), members)  # type: ignore[misc]
-            groups = done + _groups(((sizes[at], found), at) for at, found in zip(members, hashes, strict=True) if found)
+            hashes = pool.map(lambda at, limit=limit: _hash(root / names[at], limit), members)
+            groups = done + _groups(
+                ((sizes[at], found), at) for at, found in zip(members, hashes, strict=True) if found
+            )
     for group in groups:
         owner[group] = group[0]
     return owner

@@ -2,58 +2,54 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
-from onetag.core.errors import nearest
 from onetag.core.reading import DataError, Reader, ReadOptions
-from onetag.core.split import Data, Split
-from onetag.readers._matrix import load_matrix
-from onetag.readers._sources import SUFFIXES, source_of
+from onetag.core.split import Data
+from onetag.readers._matrix import has_features, load_matrix
+from onetag.readers._kinds import first_table, source_of
 from onetag.readers._table import TableFile, read_tables
 
 __all__ = ["Features"]
 
-_MATRICES = (".npy", ".npz", ".parquet", ".pq")
+_IN_FOLDER = ("features.npy", "features.npz", "features.parquet")
 
 
 class Features(Reader):
-    """Beside the matrix stands the table: of the same name, or called labels or table (.csv, .tsv, .parquet, .jsonl). Its path column may be missing."""
+    """Beside the matrix stands the table: of the same name, or called labels or table (.csv, .tsv, .parquet, .jsonl).
+
+    Its path column may be missing; samples are then named by row. A Parquet file holds both.
+    """
 
     priority = 20
 
     def recognises(self, path: Path) -> bool:
         if path.is_dir():
-            return _matrix_in(path) is not None
+            return any((path / name).is_file() for name in _IN_FOLDER)
         suffix = path.suffix.casefold()
-        return suffix in (".npy", ".npz") or (suffix in (".parquet", ".pq") and _has_features(path))
+        return suffix in (".npy", ".npz") or (suffix in (".parquet", ".pq") and has_features(path))
 
     def read(self, path: Path, options: ReadOptions) -> Data:
-        matrix_file = path
-        if path.is_dir():
-            found = _matrix_in(path)
-            if found is None:
-                raise DataError(path, "holds no matrix named features.npy, features.npz or features.parquet")
-            matrix_file = found
-        features = load_matrix(matrix_file)
-        table = _table_of(matrix_file)
-        file = TableFile(source_of(table), "all", table.parent)
-        data = read_tables(table, [file], options, "features", False, needs_path=False)
-        rows = sum(len(split) for split in data.splits.values())
-        if rows != len(features):
-            repeated = "; rows that repeat a path are united, which a matrix cannot follow" if any("repeat" in note for note in data.notes) else ""
-            raise DataError(table, f"has {rows:,} rows of labels for the {len(features):,} rows of {matrix_file.name}; one row each is expected{repeated}")
-        return _with_features(data, features, path)
+        file = next((path / name for name in _IN_FOLDER if (path / name).is_file()), None) if path.is_dir() else path
+        if file is None:
+            raise DataError(path, f"holds no matrix; one of {', '.join(_IN_FOLDER)} is expected")
+        features = load_matrix(file)
+        table = file if has_both(file) else first_table(file.parent, file.stem, "labels", "table")
+        if table is None:
+            raise DataError(
+                file,
+                f"has no table of labels beside it; {file.stem}.csv, labels.csv or table.csv is expected, one row per row of the matrix",
+            )
+        data = read_tables(
+            path, [TableFile(source_of(table), "all", table.parent)], options, "features", self.complete, features
+        )
+        shape = f"read as features: {file.name} [{len(features):,} x {features.shape[1]:,}], "
+        return replace(data, source=path, read_as=data.read_as.replace("read as features: ", shape, 1))
 
 
-def _with_features(data: Data, features: NDArray[np.floating], path: Path) -> Data:
-    from dataclasses import replace
-
-    splits: dict[str, Split] = {}
-    for name, split in data.splits.items():
-        rows = data.rows[name] if name in data.rows else None
-        splits[name] = replace(split, features=features if rows is None else features[rows])
-    said = data.read_as.replace("read as features: ", f"read as features: {features.shape[1]:,} per sample, ")
-    return replace(data, splits=splits, source=path, read_as=said)
+def has_both(path: Path) -> bool:
+    """A Parquet file that has more than its features."""
+    if path.suffix.casefold() not in (".parquet", ".pq"):
+        return False
+    return any(name != "features" for name in source_of(path).names() or ())

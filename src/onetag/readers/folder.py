@@ -42,7 +42,9 @@ class Folder(Reader):
         beside = [name for name in found.folders("") if sides.keys() != {""} and name not in sides]
         loose += [name for folder in beside for name in found.pictures("", folder)]
         if not any(found.pictures(root, name) for root in roots for name in classes):
-            what = f"holds {counted(len(loose), 'picture')} that are in no class folder" if loose else "holds no pictures"
+            what = (
+                f"holds {counted(len(loose), 'picture')} that are in no class folder" if loose else "holds no pictures"
+            )
             raise DataError(path, f"{what}; {_LAYOUT.format(path.name or path)} (or a table of paths and tags)")
         complete, notes = is_complete(options, self.complete), list[str]()
         splits = {sides[root]: self._split(found, root, classes, complete, notes) for root in roots}
@@ -54,11 +56,22 @@ class Folder(Reader):
             notes.append(f"{counted(len(loose), 'picture')} in no class folder were skipped: {listed(loose, 3)}")
         if found.others:
             suffixes = Counter(Path(name).suffix.casefold() or "no suffix" for name in found.others)
-            notes.append(f"{counted(len(found.others), 'file')} that are no pictures: {listed(f'{n:,} {s}' for s, n in suffixes.most_common())}")
+            notes.append(
+                f"{counted(len(found.others), 'file')} that are no pictures: {listed(f'{n:,} {s}' for s, n in suffixes.most_common())}"
+            )
             skipped += [Problem(name, "not a picture, by its suffix") for name in found.others]
         if found.problems:
-            notes.append(f"{counted(len(found.problems), 'entry').replace('entrys', 'entries')} could not be read: {listed((p.where for p in found.problems), 3)}")
-        return Data(splits, echo("image folder", ["one folder per class"], splits, complete), path, complete, tuple(skipped), tuple(notes))
+            notes.append(
+                f"{counted(len(found.problems), 'entry').replace('entrys', 'entries')} could not be read: {listed((p.where for p in found.problems), 3)}"
+            )
+        return Data(
+            splits,
+            echo("image folder", ["one folder per class"], splits, complete),
+            path,
+            complete,
+            tuple(skipped),
+            tuple(notes),
+        )
 
     def _split(self, found: _walk.Walk, root: str, classes: list[str], complete: bool, notes: list[str]) -> Split:
         names: list[str] = []
@@ -71,7 +84,9 @@ class Folder(Reader):
         labels, keep = _united(np.array(codes, np.int32), owner, len(classes), complete)
         gone = len(names) - len(keep)
         if gone:
-            notes.append(f"{counted(gone, 'picture')} {f'of {root} ' if root else ''}stand in several places with the same content; each is one sample with all its tags")
+            notes.append(
+                f"{counted(gone, 'picture')} {f'of {root} ' if root else ''}stand in several places with the same content; each is one sample with all its tags"
+            )
         ids = np.array([names[at] for at in keep], dtype=np.str_)
         paths = np.array([str(found.root / names[at]) for at in keep], dtype=np.str_)
         order = np.argsort(ids, kind="stable")
@@ -88,7 +103,9 @@ def _sides(found: _walk.Walk) -> dict[str, str]:
     return sides if is_split else {"": "all"}
 
 
-def _united(codes: NDArray[np.int32], owner: NDArray[np.int64], num_classes: int, complete: bool) -> tuple[LabelTable, NDArray[np.int64]]:
+def _united(
+    codes: NDArray[np.int32], owner: NDArray[np.int64], num_classes: int, complete: bool
+) -> tuple[LabelTable, NDArray[np.int64]]:
     """One row per distinct picture, with the classes of all its copies."""
     keep, row = np.unique(owner, return_inverse=True)
     cells = np.unique(row.astype(np.int64) * max(num_classes, 1) + codes)

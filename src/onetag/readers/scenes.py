@@ -83,7 +83,7 @@ def _draw_all(folder: Path, seed: int, name: str, size: int, mean_tags: float, l
 
 def _draw_some(job: tuple[int, str, int, int, float, str]) -> list[tuple[Sequence[int], Sequence[Sequence[int]]]]:
     seed, name, start, stop, mean_tags, folder = job
-    drawn = []
+    drawn: list[tuple[Sequence[int], Sequence[Sequence[int]]]] = []
     for index in range(start, stop):
         scene = _scenes.draw(seed, name, index, mean_tags)
         scene.image.save(Path(folder) / f"{index:05d}.jpg", quality=90)

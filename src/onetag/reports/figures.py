@@ -25,21 +25,24 @@ def _svg(figure: Any) -> str:
 
     text = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "onetag", "svg.fonttype": "path"}):
-        figure.savefig(text, format="svg", metadata={"Date": None})
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     return text.getvalue()[text.getvalue().index("<svg") :]
 
 
-def curves(series: Mapping[str, Sequence[Sequence[float]]], label: str, scale: float = 1.0, levels: Mapping[str, float] | None = None) -> str:
-    """A line per name (mean over its runs), a band of one deviation where there are several."""
+def curves(
+    series: Mapping[str, Sequence[Mapping[int, float]]], label: str, scale: float = 1.0, levels: Mapping[str, float] | None = None
+) -> str:
+    """A line per name (mean over its runs, at the epochs that all of them have), a band of one deviation where there are several."""
     figure, axes = _figure(8, 3.6)
     for number, (name, runs) in enumerate(series.items()):
-        length = min(len(run) for run in runs if run)
-        values = scale * np.array([run[-length:] for run in runs if run])
-        last = max(len(run) for run in runs)
-        epochs = np.arange(last - length + 1, last + 1)
+        there = [run for run in runs if run]
+        epochs = sorted(set.intersection(*(set(run) for run in there)))
+        if not epochs:
+            continue
+        values = scale * np.array([[run[epoch] for epoch in epochs] for run in there])
         colour, style = _COLOURS[number % len(_COLOURS)], _STYLES[number % len(_STYLES)]
         mean = values.mean(axis=0)
-        axes.plot(epochs, mean, style, color=colour, label=name, linewidth=1.8, marker="o" if length == 1 else None)
+        axes.plot(epochs, mean, style, color=colour, label=name, linewidth=1.8, marker="o" if len(epochs) == 1 else None)
         if len(values) > 1:
             deviation = values.std(axis=0, ddof=1)
             axes.fill_between(epochs, mean - deviation, mean + deviation, color=colour, alpha=0.15, linewidth=0)

@@ -32,17 +32,17 @@ class Group:
         found = [config["results"].get(side, {}).get(key) for config in self.configs]
         return [float(value) for value in found if value is not None]
 
-    def curve(self, *keys: str) -> list[list[float]]:
-        """A number per epoch, per run."""
+    def curve(self, *keys: str) -> list[dict[int, float]]:
+        """Epoch -> number, per run."""
         curves = []
         for records in self.metrics:
-            curve = []
+            curve = {}
             for record in records:
                 value: Any = record
                 for key in keys:
                     value = value.get(key) if isinstance(value, dict) else None
-                if value is not None and "test" not in record:
-                    curve.append(float(value))
+                if value is not None:
+                    curve[int(record["epoch"])] = float(value)
             curves.append(curve)
         return curves
 
@@ -102,21 +102,24 @@ def _head(groups: list[Group]) -> str:
 
 def _table(groups: list[Group]) -> str:
     columns = [("map", "mAP"), ("micro_f1", "micro F1"), ("macro_f1", "macro F1"), ("precision_at_1", "precision at 1"), ("recall_at_3", "recall at 3")]
-    best = {key: max((float(np.mean(g.values(key))) for g in groups if g.values(key) and not _knows_all(g)), default=None) for key, _ in columns}
+    most = max(len(part.runs) for part in groups)
+    fair = [part for part in groups if not _knows_all(part) and len(part.runs) == most]
+    best = {key: max((float(np.mean(g.values(key))) for g in fair if g.values(key)), default=None) for key, _ in columns}
     rows = []
     for part in groups:
         cells = []
         for key, _ in columns:
             values = part.values(key)
-            is_best = bool(values) and not _knows_all(part) and best[key] is not None and float(np.mean(values)) >= best[key] and len(groups) > 1
+            top = best[key]
+            is_best = part in fair and len(fair) > 1 and bool(values) and top is not None and float(np.mean(values)) >= top
             cells.append(f'<td class="{"best" if is_best else ""}">{spread(values)}</td>')
         rows.append(f"<tr><th scope=row>{html.escape(part.name)}</th><td class=words>{html.escape(_summary(part))}</td>{''.join(cells)}</tr>")
     head = "".join(f"<th scope=col>{name}</th>" for _, name in columns)
     return (
-        f"<h2>How good is it?</h2><div class=scroll><table><thead><tr><th scope=col>method</th><th scope=col>what it does</th>{head}</tr></thead>"
+        f"<h2>How good is it?</h2><div class=scroll><table><thead><tr><th scope=col>method</th><th scope=col class=words>what it does</th>{head}</tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table></div>"
         "<p class=note>In percent, mean ± standard deviation over seeds. mAP: mean over tags of the average precision, tags without a positive picture left out. "
-        "F1 at the thresholds stored with each model. Bold: best among methods that do not know every label.</p>"
+        "F1 at the thresholds stored with each model. Bold: best among methods with as many seeds that do not know every label.</p>"
     )
 
 
@@ -139,7 +142,7 @@ def _figures(groups: list[Group]) -> list[tuple[str, str]]:
         found.append((figures.curves(shown, "loss of known positives"), "Training loss of the known tags. Under AN it stays high: assumed negatives pull against every tag."))
     right = {g.name: g.curve("pseudo_precision") for g in groups if any(g.curve("pseudo_precision"))}
     if right:
-        coin = next(c[0] for g in groups for c in g.curve("pseudo_precision_of_a_coin") if c)
+        coin = next(level for g in groups for c in g.curve("pseudo_precision_of_a_coin") for level in c.values())
         found.append((figures.curves(right, "right pseudo-labels (%)", 100, {"drawn at random": 100 * coin}), "How many pseudo-labels are right, by epoch."))
     ap = {g.name: g.configs[0]["results"].get("test", g.configs[0]["results"].get("val", {})).get("average_precision") for g in groups}
     known = {name: values for name, values in ap.items() if values}
@@ -193,7 +196,7 @@ main{max-width:66rem;margin:0 auto;padding:1.5rem}
 h1{font-size:1.7rem;margin:.2em 0}h2{margin-top:2rem}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 th,td{padding:.4rem .6rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}
-th:first-child,td.words{text-align:left}td.words{white-space:normal;color:var(--soft);font-size:.9rem;min-width:14rem}
+th:first-child,.words{text-align:left}td.words{white-space:normal;color:var(--soft);font-size:.9rem;min-width:11rem}
 td.best{font-weight:700}.scroll{overflow-x:auto}.note,figcaption,small{color:var(--soft);font-size:.88rem}
 figure{margin:1.5rem 0;background:#fff;border-radius:8px;padding:.5rem}figure svg{width:100%;height:auto;display:block}figcaption{color:#5b6570;padding:.2rem .6rem}
 .grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(11rem,1fr));gap:1rem}
