@@ -19,7 +19,7 @@ def load_array(path: Path) -> NDArray[Any]:
     """A `.npy`, mapped and not read: pages come in when they are used, and nothing that is written to them reaches the file."""
     try:
         return np.asanyarray(np.load(path, mmap_mode="c", allow_pickle=False))
-    except (OSError, ValueError, EOFError, SyntaxError, MemoryError, OverflowError, TypeError) as error:
+    except Exception as error:  # numpy reads the header as Python source, which fails in many ways
         raise DataError(path, f"cannot be read as a NumPy array ({_short(error)}); numpy.save makes one") from error
 
 

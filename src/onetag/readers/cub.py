@@ -34,7 +34,9 @@ class Cub(Reader):
         if root is None:
             raise DataError(path, f"is not CUB-200-2011: a folder with images.txt and {_LABELS} is expected")
         if options.certainty is not None and options.certainty not in (1, 2, 3, 4):
-            raise UsageError(f"certainty is {options.certainty}; 1 (not visible), 2 (guessing), 3 (probably) and 4 (definitely) exist")
+            raise UsageError(
+                f"certainty is {options.certainty}; 1 (not visible), 2 (guessing), 3 (probably) and 4 (definitely) exist"
+            )
         pictures = pairs_of(needed(root, "images.txt"), "an id and a path")
         names = pairs_of(_attributes(root), "an id and the name of an attribute")
         sides = dict(pairs_of(needed(root, "train_test_split.txt"), "an id and 1 (train) or 0 (test)"))
@@ -54,13 +56,17 @@ class Cub(Reader):
                 splits[side] = known_split(ids, classes, _table(dense[rows]), complete, paths)
         if sum(len(split) for split in splits.values()) < len(pictures):
             lost = next(row for row, (number, _) in enumerate(pictures, 1) if sides.get(number) not in ("0", "1"))
-            raise DataError(root / "images.txt", "this picture has no 1 (train) or 0 (test) in train_test_split.txt", lost)
+            raise DataError(
+                root / "images.txt", "this picture has no 1 (train) or 0 (test) in train_test_split.txt", lost
+            )
         said = [f"certainty >= {options.certainty}" if options.certainty else "any certainty"]
         return Data(splits, echo("CUB-200-2011", said, splits, complete), path, complete)
 
 
 def _root(path: Path) -> Path | None:
-    return next((r for r in (path, path / "CUB_200_2011") if (r / "images.txt").is_file() and (r / _LABELS).is_file()), None)
+    return next(
+        (r for r in (path, path / "CUB_200_2011") if (r / "images.txt").is_file() and (r / _LABELS).is_file()), None
+    )
 
 
 def _attributes(root: Path) -> Path:
@@ -97,7 +103,9 @@ def _annotations(path: Path, pictures: list[str], attributes: list[str], certain
         places.append(order[at])
     wrong = (table[:, 2] < 0) | (table[:, 2] > 1)
     if wrong.any():
-        raise DataError(path, f"present is {table[int(wrong.argmax()), 2]}; 1 or 0 is expected", int(wrong.argmax()) + 1)
+        raise DataError(
+            path, f"present is {table[int(wrong.argmax()), 2]}; 1 or 0 is expected", int(wrong.argmax()) + 1
+        )
     sure = table[:, 3] >= certainty
     dense[places[0][sure], places[1][sure]] = np.where(table[sure, 2] == 1, 1, -1)
     return dense

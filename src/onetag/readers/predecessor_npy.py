@@ -46,8 +46,12 @@ class PredecessorNpy(Reader):
             labels = truth if said == "complete" or revealed is None else revealed
             if said == "partial" and revealed is None:
                 labels = LabelTable.from_dense(np.maximum(truth.to_dense(), 0))
-            paths = None if names is None else np.array([str((options.images or path) / n) for n in names], dtype=np.str_)
-            ids = np.array(names if names is not None else [f"{side} {i}" for i in range(1, len(truth) + 1)], dtype=np.str_)
+            paths = (
+                None if names is None else np.array([str((options.images or path) / n) for n in names], dtype=np.str_)
+            )
+            ids = np.array(
+                names if names is not None else [f"{side} {i}" for i in range(1, len(truth) + 1)], dtype=np.str_
+            )
             splits[side] = Split(ids, classes, labels, paths, truth=truth)
         how = ["labels_obs as labels" if is_partial else "labels as labels"]
         return Data(splits, echo("predecessor's arrays", how, splits, not is_partial), path, not is_partial)
@@ -62,7 +66,9 @@ def _side(path: Path, side: str, options: ReadOptions) -> tuple[list[str] | None
     if revealed.is_file() and options.labels != "complete":
         known = _signs(revealed, (-1, 0, 1))
         if known.shape != dense.shape:
-            raise DataError(revealed, f"has the shape {known.shape}, {file.name} has {dense.shape}; they must be the same")
+            raise DataError(
+                revealed, f"has the shape {known.shape}, {file.name} has {dense.shape}; they must be the same"
+            )
         observed = LabelTable.from_dense(known, np.where((known == 0).any(axis=1), REST_UNKNOWN, REST_NEGATIVE))
     images = path / f"formatted_{side}_images.npy"
     if not images.is_file():
@@ -84,7 +90,9 @@ def _side(path: Path, side: str, options: ReadOptions) -> tuple[list[str] | None
 def _signs(path: Path, allowed: tuple[int, ...]) -> NDArray[np.int8]:
     made: NDArray[Any] = load_array(path)
     if made.ndim != 2 or made.dtype.kind not in "biuf" or not made.size:
-        raise DataError(path, f"holds {made.dtype} of the shape {made.shape}; numbers of the shape (pictures, classes) are expected")
+        raise DataError(
+            path, f"holds {made.dtype} of the shape {made.shape}; numbers of the shape (pictures, classes) are expected"
+        )
     wrong = ~np.isin(made, allowed)
     if wrong.any():
         row, column = (int(i) for i in np.argwhere(wrong)[0])

@@ -132,7 +132,7 @@ JSON_CASES: list[tuple[str, int | None, tuple[str, ...]]] = [
     ("[\n", 1, ("JSON array", "one object a line")),
     ('[{"path": "a.jpg", "tags": "cat"}]\n', 1, ("one object a line",)),
     ('{"path": "a.jpg", "tags": "cat"}\n\n{"path": "b.jpg", \n', 3, ("not JSON",)),
-    ('{"path": "a.jpg", "tags": "cat"}\n17\n', 2, ("holds int",)),
+    ('{"path": "a.jpg", "tags": "cat"}\n17\n', 2, ("holds a single value",)),
     ('{"path": "a.jpg", "tags": "cat"}\n{"path": "b.jpg", "tags": ["cat"]}\n', 2, ("'tags' is a list here",)),
     ('{"path": "a.jpg", "tags": {"cat": 1}}\n', 1, ("where text is expected",)),
     ('{"path": "a.jpg", "tags": "cat"}\n{"tags": "cat"}\n', 2, ("no path",)),
