@@ -15,10 +15,16 @@ DATA_SETS = {"voc2012": "VOC", "coco2014": "COCO", "nuswide": "NUS", "cub": "CUB
 def page() -> str:
     """The whole page, made from sources without importing a component."""
     lines = ["# Catalog", "", "Made by `make docs` from the parts themselves; do not edit.", "", "## Methods", ""]
-    lines += ["| name | what it does | " + " | ".join(DATA_SETS.values()) + " | from |", "|---|---|" + "---|" * (len(DATA_SETS) + 1)]
+    lines += [
+        "| name | what it does | " + " | ".join(DATA_SETS.values()) + " | from |",
+        "|---|---|" + "---|" * (len(DATA_SETS) + 1),
+    ]
     for name in methods():
         method = load_method(name)
-        published = [f"{method.published[d][0]:.2f} ± {method.published[d][1]:.2f}" if d in method.published else "-" for d in DATA_SETS]
+        published = [
+            f"{method.published[d][0]:.2f} ± {method.published[d][1]:.2f}" if d in method.published else "-"
+            for d in DATA_SETS
+        ]
         lines.append(f"| `{name}` | {method.summary} | " + " | ".join(published) + f" | {method.paper} |")
     lines += ["", "Numbers: published test mAP (ResNet-50, 448 px, end to end), as the seed paper prints them.", ""]
     for kind in catalog.KINDS:

@@ -52,7 +52,9 @@ def make(annotations: Path, pictures: dict[str, tuple[str, Path]], out: Path) ->
             writer.writerow(["path", "tags"])
             for number in wanted()[side]:
                 with Image.open(io.BytesIO(source.read(f"{year}/COCO_{year}_{number:012d}.jpg"))) as picture:
-                    picture.resize((256, 256), Image.Resampling.BICUBIC).save(out / "images" / f"{number:012d}.jpg", quality=75)
+                    picture.resize((256, 256), Image.Resampling.BICUBIC).save(
+                        out / "images" / f"{number:012d}.jpg", quality=75
+                    )
                 writer.writerow([f"images/{number:012d}.jpg", "|".join(names[c] for c in names if c in tags[number])])
 
 

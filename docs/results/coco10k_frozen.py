@@ -55,11 +55,28 @@ def methods(data: Data, test: Data) -> dict[str, object]:
         common = {"annotation": REGIMES.get(method, "one_positive"), "data.val_share": 0.2, "data.train": "coco10k"}
         grid = {rate: run(data, test, method, **common, **{"optimizer.lr": rate}) for rate in RATES}
         best = max(grid, key=lambda rate: grid[rate]["val"])
-        runs = [grid[best], *(run(data, test, method, **common, **{"optimizer.lr": best, "seed": seed}) for seed in SEEDS[1:])]
+        runs = [
+            grid[best],
+            *(run(data, test, method, **common, **{"optimizer.lr": best, "seed": seed}) for seed in SEEDS[1:]),
+        ]
         shipped = load_method(method).recipe().optimizer.lr
         own = runs if shipped == best else [run(data, test, method, **common, seed=seed) for seed in SEEDS]
-        found[method] = {"rate": best, "grid": {str(rate): told for rate, told in grid.items()}, "runs": runs, "own_rate": shipped, "own": own}
-        print(method, best, [told["test"] for told in runs], "shipped", shipped, [told["test"] for told in own], flush=True)
+        found[method] = {
+            "rate": best,
+            "grid": {str(rate): told for rate, told in grid.items()},
+            "runs": runs,
+            "own_rate": shipped,
+            "own": own,
+        }
+        print(
+            method,
+            best,
+            [told["test"] for told in runs],
+            "shipped",
+            shipped,
+            [told["test"] for told in own],
+            flush=True,
+        )
     return found
 
 
@@ -78,7 +95,9 @@ def rows(data: Data, test: Data) -> dict[str, object]:
             mixed = _mixed(single, whole.truth, is_complete)
             part = replace(data, splits={"train": replace(whole, labels=mixed, truth=None)}, complete=False)
             for weight in ("auto", 1.0) if count else ("auto",):
-                result = run(part, test, method, **{"labels.negative_weight": weight, "data.train": "coco10k", "mean_tags": 2.96})
+                result = run(
+                    part, test, method, **{"labels.negative_weight": weight, "data.train": "coco10k", "mean_tags": 2.96}
+                )
                 told[f"{count} {weight}"] = result["test"]
         found[method] = told
         print(method, told, flush=True)
@@ -95,7 +114,9 @@ def main() -> None:
         sys.exit(__doc__)
     what = sys.argv[2] if len(sys.argv) > 2 else "all"
     data = onetag.load("coco10k", places={"coco10k": sys.argv[1]})
-    train, test = (Data({name: data.splits[name]}, data.read_as, data.source, data.complete) for name in ("train", "test"))
+    train, test = (
+        Data({name: data.splits[name]}, data.read_as, data.source, data.complete) for name in ("train", "test")
+    )
     told = json.loads(OUT.read_text()) if OUT.exists() else {}
     told["environment"] = _environment()
     for name, measure in (("methods", methods), ("rows", rows)):

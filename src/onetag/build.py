@@ -21,7 +21,9 @@ from onetag.learn.loss import Loss
 from onetag.recipe import Recipe
 
 
-def bind(kind: str, settings: Mapping[str, Any], allow_code: tuple[str, ...] = (), offered: Mapping[str, Any] | None = None) -> Any:
+def bind(
+    kind: str, settings: Mapping[str, Any], allow_code: tuple[str, ...] = (), offered: Mapping[str, Any] | None = None
+) -> Any:
     """Make the component `settings["name"]` with the other settings as arguments; `offered` fills what it needs and nobody gave."""
     arguments = dict(settings)
     name = arguments.pop("name")
@@ -41,7 +43,9 @@ def call(component: Any, where: str, arguments: Mapping[str, Any]) -> Any:
     for key in arguments:
         if key not in signature.parameters:
             hint = nearest(key, signature.parameters)
-            raise UsageError(f"{where}: unexpected {key!r}; {hint if hint.startswith('did') else ''}{' ' if hint.startswith('did') else ''}{takes}")
+            raise UsageError(
+                f"{where}: unexpected {key!r}; {hint if hint.startswith('did') else ''}{' ' if hint.startswith('did') else ''}{takes}"
+            )
     missing = [k for k, p in signature.parameters.items() if p.default is p.empty and k not in arguments]
     if missing:
         raise UsageError(f"{where}: needs {missing[0]!r}; {takes}")

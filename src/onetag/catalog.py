@@ -39,7 +39,9 @@ class Entry:
         try:
             return getattr(import_module(self.module), self.attribute)
         except ModuleNotFoundError as error:
-            raise UsageError(f"{self.kind}/{self.name} needs the package {error.name!r}, which is not installed") from error
+            raise UsageError(
+                f"{self.kind}/{self.name} needs the package {error.name!r}, which is not installed"
+            ) from error
 
 
 def entries(kind: str) -> list[Entry]:
@@ -56,7 +58,7 @@ def names(kind: str) -> list[str]:
 
 
 def find(kind: str, name: str, allow_code: tuple[str, ...] = ()) -> Entry:
-    """The entry of a name. `timm:resnet18` finds the family `timm:NAME`; `package.module:Class` is code of the user's, run only when allowed."""
+    """The entry of a name: `em`; `timm:resnet18` (family `timm:NAME`); `package.module:Class`, run only when allowed."""
     found = entries(kind)
     for entry in found:
         if name in entry.names:
@@ -68,7 +70,9 @@ def find(kind: str, name: str, allow_code: tuple[str, ...] = ()) -> Entry:
     if ":" in name and "." in name.partition(":")[0]:
         module, _, attribute = name.partition(":")
         if module.split(".")[0] not in allow_code:
-            raise UsageError(f"{kind}: {name!r} is code outside onetag; it runs only with --allow-code {module.split('.')[0]}")
+            raise UsageError(
+                f"{kind}: {name!r} is code outside onetag; it runs only with --allow-code {module.split('.')[0]}"
+            )
         return Entry(kind, (name,), module, attribute, "", "", "")
     raise UsageError(f"{kind}: {name!r} does not exist; {nearest(name, names(kind))}")
 

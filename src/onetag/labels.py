@@ -42,7 +42,9 @@ def from_ignore(y: ArrayLike, ignore: int = -1) -> NDArray[np.int8]:
     if ignore in (0, 1):
         raise ValueError(f"ignore={ignore} is also a label; it must differ from 0 and 1")
     matrix = np.asarray(y)
-    return _recode(matrix, matrix == 1, matrix == 0, matrix == ignore, f"1 (positive), 0 (negative) or {ignore} (unknown)")
+    return _recode(
+        matrix, matrix == 1, matrix == 0, matrix == ignore, f"1 (positive), 0 (negative) or {ignore} (unknown)"
+    )
 
 
 def to_ignore(labels: ArrayLike, ignore: int = -1) -> NDArray[np.int64]:
@@ -93,7 +95,11 @@ def _ours(labels: ArrayLike) -> NDArray[np.int8]:
 
 
 def _recode(
-    matrix: NDArray[np.generic], positive: NDArray[np.bool_], negative: NDArray[np.bool_], unknown: NDArray[np.bool_], valid: str
+    matrix: NDArray[np.generic],
+    positive: NDArray[np.bool_],
+    negative: NDArray[np.bool_],
+    unknown: NDArray[np.bool_],
+    valid: str,
 ) -> NDArray[np.int8]:
     if matrix.ndim != 2:
         raise ValueError(f"labels have two axes (samples, classes), these have {matrix.ndim}")

@@ -28,8 +28,14 @@ class NamedData:
 
 
 NAMED: Mapping[str, NamedData] = {
-    "coco10k": NamedData("csv", True, "10,500 photographs of MS-COCO with all 80 tags, 256 x 256 (scripts/make_coco10k.py makes it from the official archives)"),
-    "scenes": NamedData("scenes", True, "drawn scenes with 24 kinds of objects, made on this machine; full truth known", built_in=True),
+    "coco10k": NamedData(
+        "csv",
+        True,
+        "10,500 photographs of MS-COCO with all 80 tags, 256 x 256 (scripts/make_coco10k.py makes it from the official archives)",
+    ),
+    "scenes": NamedData(
+        "scenes", True, "drawn scenes with 24 kinds of objects, made on this machine; full truth known", built_in=True
+    ),
 }
 
 
@@ -51,7 +57,9 @@ def load(
     for name, value, valid in (("labels", labels, ("partial", "complete")), ("zero", zero, ("unknown", "negative"))):
         if value is not None and value not in valid:
             raise UsageError(f"{name} is {value!r}; {nearest(value, valid)}")
-    options = ReadOptions(labels, path_column, tags_column, group_column, separator, zero, Path(images) if images else None)
+    options = ReadOptions(
+        labels, path_column, tags_column, group_column, separator, zero, Path(images) if images else None
+    )
     return read(str(source), options, format, places or {})
 
 
@@ -63,7 +71,9 @@ def read(source: str, options: ReadOptions, format: str | None = None, places: M
         return reader.read(path, replace(options, labels=options.labels or ("complete" if named.complete else None)))
     path = Path(source)
     if not path.exists():
-        raise OnetagError(f"{source}: there is no such file or folder, and no data set of that name ({', '.join(NAMED)})")
+        raise OnetagError(
+            f"{source}: there is no such file or folder, and no data set of that name ({', '.join(NAMED)})"
+        )
     if format is not None:
         return _reader(format).read(path, options)
     readers = [_reader(entry.name) for entry in catalog.entries("readers")]
@@ -91,7 +101,8 @@ def _place(name: str, places: Mapping[str, str]) -> Path:
     if root and (Path(root) / name).exists():
         return Path(root) / name
     raise OnetagError(
-        f"data set {name} is not found: say where it lies with --data {name}=PATH, or put a folder {name!r} into the one that ONETAG_DATA names"
+        f"data set {name} is not found: say where it lies with --data {name}=PATH, "
+        f"or put a folder {name!r} into the one that ONETAG_DATA names"
         + (f" (it names {root})" if root else " (it is not set)")
     )
 
@@ -105,7 +116,9 @@ class Pictures:
     features: NDArray[np.floating] | None = None
 
 
-def pictures(source: str, options: ReadOptions, format: str | None = None, places: Mapping[str, str] | None = None) -> Pictures:
+def pictures(
+    source: str, options: ReadOptions, format: str | None = None, places: Mapping[str, str] | None = None
+) -> Pictures:
     """What `onetag predict` takes: a picture, a folder of pictures (searched through), a glob, a list of paths (.txt), or data."""
     path = Path(source)
     if format is None and path.is_file() and path.suffix.lower() in PICTURE_SUFFIXES:

@@ -42,7 +42,9 @@ class Regime:
         raise UsageError(f"annotation {text!r} is not a regime; {nearest(text, _FORMS)} (valid: {', '.join(_FORMS)})")
 
 
-def observe(truth: LabelTable, annotation: str, ids: NDArray[np.str_], draw: str = "uniform", seed: int = 1200) -> LabelTable:
+def observe(
+    truth: LabelTable, annotation: str, ids: NDArray[np.str_], draw: str = "uniform", seed: int = 1200
+) -> LabelTable:
     """Hide labels of complete data. `ids` make the uniform draw independent of the order of rows; the official one depends on it."""
     if draw not in DRAWS:
         raise UsageError(f"draw {draw!r} does not exist; {nearest(draw, DRAWS)}")
@@ -50,7 +52,9 @@ def observe(truth: LabelTable, annotation: str, ids: NDArray[np.str_], draw: str
         return truth
     regime = Regime.parse(annotation)
     if not truth.is_complete:
-        raise UsageError(f"annotation {annotation!r} hides labels of complete data, but {int(truth.class_counts(0).sum())} cells are unknown")
+        raise UsageError(
+            f"annotation {annotation!r} hides labels of complete data, but {int(truth.class_counts(0).sum())} cells are unknown"
+        )
     if regime.share is not None:
         return _share(truth, regime.share, ids, seed)
     if draw == "official":
@@ -106,7 +110,9 @@ def _official(truth: LabelTable, regime: Regime, seed: int) -> LabelTable:
     return LabelTable.from_dense(kept)
 
 
-def cut(num_rows: int, share: float, seed: int = 1200, groups: NDArray[np.generic] | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def cut(
+    num_rows: int, share: float, seed: int = 1200, groups: NDArray[np.generic] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows of train and val: the official cut, or, where samples share groups, the same cut over groups.
 
     A share of 0 gives an empty val (the official code gives all of the training set there).

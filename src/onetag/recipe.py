@@ -122,7 +122,9 @@ def _check_keys(plain: Mapping[str, Any], struct: type[msgspec.Struct], source: 
     fields = {field.name: field.type for field in msgspec.structs.fields(struct)}
     for key, value in plain.items():
         if key not in fields:
-            raise UsageError(f"{source}: unknown key {prefix + key!r}; {nearest(prefix + key, [prefix + name for name in fields])}")
+            raise UsageError(
+                f"{source}: unknown key {prefix + key!r}; {nearest(prefix + key, [prefix + name for name in fields])}"
+            )
         kind = fields[key]
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and isinstance(value, Mapping):
             _check_keys(value, kind, source, f"{prefix}{key}.")
@@ -150,8 +152,18 @@ def _check_values(recipe: Recipe, source: str) -> None:
         if phase.epochs < 1:
             refuse(f"phases[{number}].epochs", f"must be 1 or more, not {phase.epochs}")
         if phase.train not in ("features", "head", "all"):
-            refuse(f"phases[{number}].train", f"is {phase.train!r}; {nearest(phase.train, ['features', 'head', 'all'])}")
-    lowest = {"batch_size": 1, "min_steps": 0, "stopping.patience": -1, "stopping.floor": 0, "image_size": 0, "optimizer.l1": 0, "optimizer.l2": 0}
+            refuse(
+                f"phases[{number}].train", f"is {phase.train!r}; {nearest(phase.train, ['features', 'head', 'all'])}"
+            )
+    lowest = {
+        "batch_size": 1,
+        "min_steps": 0,
+        "stopping.patience": -1,
+        "stopping.floor": 0,
+        "image_size": 0,
+        "optimizer.l1": 0,
+        "optimizer.l2": 0,
+    }
     for key, low in lowest.items():
         part, _, name = key.rpartition(".")
         value = getattr(getattr(recipe, part) if part else recipe, name)
@@ -162,7 +174,10 @@ def _check_values(recipe: Recipe, source: str) -> None:
     if not 0 < recipe.optimizer.lr < float("inf"):
         refuse("optimizer.lr", f"must be above 0, not {recipe.optimizer.lr}")
     if recipe.optimizer.name not in ("adam", "adamw", "sgd"):
-        refuse("optimizer.name", f"is {recipe.optimizer.name!r}; {nearest(recipe.optimizer.name, ['adam', 'adamw', 'sgd'])}")
+        refuse(
+            "optimizer.name",
+            f"is {recipe.optimizer.name!r}; {nearest(recipe.optimizer.name, ['adam', 'adamw', 'sgd'])}",
+        )
     if recipe.optimizer.schedule not in ("constant", "cosine"):
         refuse("optimizer.schedule", f"is {recipe.optimizer.schedule!r}; valid: constant, cosine")
     for part in ("loss", "labeler"):

@@ -51,7 +51,9 @@ class Run:
         if not (run.path / "recipe.toml").exists():
             raise OnetagError(f"{path}: not a run folder (it has no recipe.toml)")
         if not run.is_finished:
-            raise OnetagError(f"{path}: this run is not finished; `onetag train ... -o {path} --resume` goes on with it")
+            raise OnetagError(
+                f"{path}: this run is not finished; `onetag train ... -o {path} --resume` goes on with it"
+            )
         schema = run.config().get("schema")
         if schema != SCHEMA:
             raise OnetagError(f"{path}: written with schema {schema}, this version of onetag reads schema {SCHEMA}")
@@ -101,7 +103,9 @@ class Run:
         if holds and not is_run and not (self.path / "recipe.toml.tmp").exists():
             raise UsageError(f"{self.path} is not empty and holds no run; choose another folder with -o")
         if holds and is_run and not resume:
-            raise UsageError(f"{self.path} already holds a run; add --resume to go on with it, or choose another folder with -o")
+            raise UsageError(
+                f"{self.path} already holds a run; add --resume to go on with it, or choose another folder with -o"
+            )
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -45,10 +45,14 @@ class Tagger:
         folder = Run.open(run)
         config = folder.config()
         about = config["backbone"]
-        weights = "" if about["weights"] in ("", "embedded") or not Path(about["weights"]).exists() else about["weights"]
+        weights = (
+            "" if about["weights"] in ("", "embedded") or not Path(about["weights"]).exists() else about["weights"]
+        )
         backbone = build_backbone(about["name"], weights, about["preprocessing"]["size"])
         if about["dim"] and backbone.dim and backbone.fingerprint() != about["fingerprint"]:
-            raise OnetagError(f"{run}: its head was trained on another {about['name']} than the one found here (other weights or preprocessing)")
+            raise OnetagError(
+                f"{run}: its head was trained on another {about['name']} than the one found here (other weights or preprocessing)"
+            )
         return cls(config, load_head(folder, tuple(config["classes"])), backbone)
 
     @property

@@ -77,7 +77,17 @@ def train(
         save_arrays(run.path / "labels" / "observed.safetensors", split.labels.arrays())
         weights = build.negative_weights(recipe, loss, split.labels)
         state = LabelState(split.labels, split.ids.tolist())
-        job = Job(planned, split.ids, split.classes, Rows(sides.train.features), state, loss, labeler, weights, truth=split.truth)
+        job = Job(
+            planned,
+            split.ids,
+            split.classes,
+            Rows(sides.train.features),
+            state,
+            loss,
+            labeler,
+            weights,
+            truth=split.truth,
+        )
         if sides.val is not None:
             job.val, job.validate = Rows(sides.val.features), sides.val.measure
             job.monitor = "map" if sides.val.split.truth is not None else ""
@@ -108,7 +118,10 @@ def _mean_tags(recipe: Recipe, train: Split, val: Split | None) -> tuple[float, 
     """How many tags a picture has on average, and who says so."""
     if recipe.mean_tags > 0:
         return recipe.mean_tags, "given"
-    for table, source in ((train.labels, "complete training labels"), (val.truth if val else None, "complete validation labels")):
+    for table, source in (
+        (train.labels, "complete training labels"),
+        (val.truth if val else None, "complete validation labels"),
+    ):
         if table is not None and table.is_complete:
             return max(_mean(table), 1e-6), source
     return max(ASSUMED_MEAN_TAGS, _mean(train.labels)), "assumed; say it with --mean-tags"

@@ -74,18 +74,25 @@ def test_help_answers_within_three_tenths_of_a_second() -> None:
 
 
 def test_listing_imports_neither_torch_nor_pyarrow() -> None:
-    code = "import sys\nfrom onetag.cli.list import _items\n[_items(k) for k in ('methods','losses','labelers','backbones','readers','datasets')]\n"
+    code = "import sys\nfrom onetag.cli.list import KINDS, _items\n[_items(kind) for kind in KINDS]\n"
     loaded = _python(code + "print(*[m for m in ('torch','pyarrow','matplotlib','PIL','timm') if m in sys.modules])")
     assert loaded.strip() == ""
 
 
 def test_importing_the_package_loads_nothing() -> None:
-    loaded = _python("import sys, onetag; print(*[m for m in ('torch', 'numpy', 'click', 'pyarrow') if m in sys.modules])")
+    loaded = _python(
+        "import sys, onetag; print(*[m for m in ('torch', 'numpy', 'click', 'pyarrow') if m in sys.modules])"
+    )
     assert loaded.strip() == ""
 
 
 def test_importing_the_package_leaves_the_process_alone() -> None:
-    assert _python("import os; before = dict(os.environ); import onetag, onetag.build; print(os.environ == before)").strip() == "True"
+    assert (
+        _python(
+            "import os; before = dict(os.environ); import onetag, onetag.build; print(os.environ == before)"
+        ).strip()
+        == "True"
+    )
 
 
 def test_the_training_path_runs_without_pyarrow_rich_and_matplotlib() -> None:
@@ -94,7 +101,17 @@ def test_the_training_path_runs_without_pyarrow_rich_and_matplotlib() -> None:
 
 
 def test_public_names() -> None:
-    assert set(onetag.__all__) == {"Tag", "Tagger", "__version__", "label_batch", "labels", "load", "loss", "metrics", "train"}
+    assert set(onetag.__all__) == {
+        "Tag",
+        "Tagger",
+        "__version__",
+        "label_batch",
+        "labels",
+        "load",
+        "loss",
+        "metrics",
+        "train",
+    }
     for name in onetag.__all__:
         assert getattr(onetag, name) is not None
     packages = {path.name for path in SOURCE.iterdir() if path.is_dir()}
@@ -110,7 +127,9 @@ def test_no_module_is_a_drawer_for_everything() -> None:
 
 
 def test_the_catalog_page_is_in_step() -> None:
-    done = subprocess.run([sys.executable, ROOT / "scripts" / "catalog_page.py", "--check"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "catalog_page.py", "--check"], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 

@@ -16,7 +16,12 @@ V1 = Path(__file__).parents[3] / "shared" / "weights" / "resnet50_v1_w16.safeten
 
 
 def test_the_families_are_found() -> None:
-    assert {entry.name for entry in catalog.entries("backbones")} == {"efficientnet_lite0", "features", "resnet50_v1", "timm:NAME"}
+    assert {entry.name for entry in catalog.entries("backbones")} == {
+        "efficientnet_lite0",
+        "features",
+        "resnet50_v1",
+        "timm:NAME",
+    }
     for entry in catalog.entries("backbones"):
         assert entry.summary
         assert entry.documentation
@@ -49,7 +54,10 @@ def test_embedded_weights_are_the_ones_of_imagenet() -> None:
 
 def test_weights_from_a_file(tmp_path: Path) -> None:
     source = timm.create_model("resnet18", pretrained=False, num_classes=7)
-    torch.save({"state_dict": {f"module.{k}": v for k, v in source.state_dict().items()}, "arch": "resnet18"}, tmp_path / "w.pth")
+    torch.save(
+        {"state_dict": {f"module.{k}": v for k, v in source.state_dict().items()}, "arch": "resnet18"},
+        tmp_path / "w.pth",
+    )
     save_file(source.state_dict(), tmp_path / "w.safetensors")
     save_file(source.state_dict(), tmp_path / "wrong.safetensors", {"architecture": "resnet18_v1"})
     one, two = (build.build_backbone("timm:resnet18", str(tmp_path / name)) for name in ("w.pth", "w.safetensors"))

@@ -41,7 +41,9 @@ class AbsoluteError(Loss):
 def checkout(tmp_path: Path) -> Path:
     """A copy of the project with one more file."""
     root = Path(__file__).parents[2]
-    shutil.copytree(Path(onetag.__file__).parent, tmp_path / "src" / "onetag", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        Path(onetag.__file__).parent, tmp_path / "src" / "onetag", ignore=shutil.ignore_patterns("__pycache__")
+    )
     for name in ("tests/contracts", "scripts"):
         shutil.copytree(root / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("__init__.py", "conftest.py"):
@@ -67,10 +69,23 @@ def test_a_loss_is_one_file(checkout: Path, vectors: Path) -> None:
     page = (checkout / "docs" / "catalog.md").read_text()
     assert "### `absolute`" in page
     assert "strength: float = 0.5" in page
-    tests = _run(checkout, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/contracts/test_losses.py", "-k", "absolute")
+    tests = _run(
+        checkout, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/contracts/test_losses.py", "-k", "absolute"
+    )
     assert " passed" in tests
     assert "failed" not in tests
-    arguments = ["train", vectors / "train", "-o", checkout / "run", "--set", "loss.name=absolute", "--set", "loss.strength=0.2", "--epochs", 2]
+    arguments = [
+        "train",
+        vectors / "train",
+        "-o",
+        checkout / "run",
+        "--set",
+        "loss.name=absolute",
+        "--set",
+        "loss.strength=0.2",
+        "--epochs",
+        2,
+    ]
     assert str(checkout / "run") in _run(checkout, "-m", "onetag", *arguments)
     assert 'name = "absolute"' in (checkout / "run" / "recipe.toml").read_text()
 
@@ -79,7 +94,18 @@ def test_code_of_ones_own_runs_only_when_allowed(checkout: Path, vectors: Path) 
     (checkout / "src" / "mine").mkdir()
     (checkout / "src" / "mine" / "__init__.py").touch()
     (checkout / "src" / "onetag" / "losses" / "absolute.py").rename(checkout / "src" / "mine" / "absolute.py")
-    arguments = ["-m", "onetag", "train", vectors / "train", "-o", checkout / "run", "--set", "loss.name=mine.absolute:AbsoluteError", "--epochs", 1]
+    arguments = [
+        "-m",
+        "onetag",
+        "train",
+        vectors / "train",
+        "-o",
+        checkout / "run",
+        "--set",
+        "loss.name=mine.absolute:AbsoluteError",
+        "--epochs",
+        1,
+    ]
     with pytest.raises(AssertionError, match="--allow-code mine"):
         _run(checkout, *arguments)
     assert str(checkout / "run") in _run(checkout, *arguments, "--allow-code", "mine")

@@ -17,7 +17,11 @@ from .conftest import Onetag
         (["trian", "x"], 2, "did you mean 'train'?"),
         (["train", "{vectors}", "-o", "{out}", "--metod", "em"], 2, "--method"),
         (["train", "{vectors}", "-o", "{out}", "--method", "em_alp"], 2, "did you mean 'em_apl'?"),
-        (["train", "{vectors}", "-o", "{out}", "--backbone", "efficientnet_lite9"], 2, "did you mean 'efficientnet_lite"),
+        (
+            ["train", "{vectors}", "-o", "{out}", "--backbone", "efficientnet_lite9"],
+            2,
+            "did you mean 'efficientnet_lite",
+        ),
         (["train", "{photos}", "-o", "{out}", "--backbone", "timm:resnet18x"], 2, "did you mean 'resnet18'?"),
         (["train", "{photos}", "-o", "{out}", "--backbone", "resnet50"], 1, "--weights FILE"),
         (["train", "{photos}", "-o", "{out}", "--backbone", "features"], 2, "these are pictures"),
@@ -31,7 +35,11 @@ from .conftest import Onetag
         (["train", "{vectors}", "-o", "{out}", "--epochs", "0"], 2, "epochs"),
         (["train", "{vectors}", "-o", "{out}", "--set", "labels.negative_weight=atuo"], 2, "a number or"),
         (["train", "{vectors}", "-o", "{out}", "--annotation", "one_positve"], 2, "did you mean 'one_positive'?"),
-        (["train", "{vectors}", "-o", "{out}", "--annotation", "one_positive", "--labels", "partial"], 2, "hides labels"),
+        (
+            ["train", "{vectors}", "-o", "{out}", "--annotation", "one_positive", "--labels", "partial"],
+            2,
+            "hides labels",
+        ),
         (["train", "{vectors}", "-o", "{out}", "--val", "x", "--val-share", "0.1"], 2, "give one"),
         (["train", "{vectors}", "-o", "{out}", "--val-share", "1.5"], 2, "val_share"),
         (["train", "{vectors}", "-o", "{out}", "--method", "softmax", "--set", "labeler.name=apl"], 2, "softmax"),
@@ -54,7 +62,9 @@ def test_a_wrong_word_is_answered_with_the_right_one(
     onetag: Onetag, vectors: Path, pictures: Path, tmp_path: Path, arguments: list[str], code: int, words: str
 ) -> None:
     places = {"vectors": vectors / "train", "photos": pictures / "photos", "out": tmp_path}
-    answer = onetag(*(argument.format(**places) if "{" in argument and "[{" not in argument else argument for argument in arguments))
+    answer = onetag(
+        *(argument.format(**places) if "{" in argument and "[{" not in argument else argument for argument in arguments)
+    )
     assert answer.code == code, answer.err
     assert words in answer.err
     assert not (tmp_path / "config.json").exists()
@@ -137,15 +147,32 @@ def test_extreme_sizes_train_or_say_why_not(onetag: Onetag, tmp_path: Path) -> N
     code, said = train("empty", ["", ""], "a\n")
     assert code == 1
     assert "nothing can be learned" in said
-    code, said = train("late", ["a", "b"] * 10, "a\nb\n", "--method", "em_apl", "--epochs", 5, "--set", "labeler.warmup=5")
+    code, said = train(
+        "late", ["a", "b"] * 10, "a\nb\n", "--method", "em_apl", "--epochs", 5, "--set", "labeler.warmup=5"
+    )
     assert code == 0
     assert "apl never acts" in said
-    code, said = train("one-batch", ["a", "b"] * 4, "a\nb\n", "--method", "em_apl", "--batch-size", 64, "--set", "labeler.warmup=1")
+    code, said = train(
+        "one-batch", ["a", "b"] * 4, "a\nb\n", "--method", "em_apl", "--batch-size", 64, "--set", "labeler.warmup=1"
+    )
     assert code == 0
-    assert list((tmp_path / "one-batch" / "run" / "labels").glob("proposal-*")), "a training set of one batch gets its pseudo-labels"
+    assert list((tmp_path / "one-batch" / "run" / "labels").glob("proposal-*")), (
+        "a training set of one batch gets its pseudo-labels"
+    )
 
 
 def test_a_diverging_model_is_said(onetag: Onetag, vectors: Path, tmp_path: Path) -> None:
-    answer = onetag("train", vectors / "train", "-o", tmp_path / "a", "--method", "an", "--lr", "1e38", "--set", "optimizer.name=sgd")
+    answer = onetag(
+        "train",
+        vectors / "train",
+        "-o",
+        tmp_path / "a",
+        "--method",
+        "an",
+        "--lr",
+        "1e38",
+        "--set",
+        "optimizer.name=sgd",
+    )
     assert answer.code == 1
     assert "diverged" in answer.err

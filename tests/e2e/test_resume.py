@@ -14,12 +14,27 @@ import pytest
 
 from .conftest import Onetag, in_a_process
 
-_TRAIN = ["--method", "em_apl", "--annotation", "one_positive", "--val-share", "0.2", "--epochs", "40", "--set", "labeler.warmup=3"]
+_TRAIN = [
+    "--method",
+    "em_apl",
+    "--annotation",
+    "one_positive",
+    "--val-share",
+    "0.2",
+    "--epochs",
+    "40",
+    "--set",
+    "labeler.warmup=3",
+]
 
 
 def _contents(run: Path) -> dict[str, bytes]:
     """Everything but timings, and checkpoints (their step numbers depend on when the clock asked for one)."""
-    kept = [path for path in run.rglob("*") if path.is_file() and "checkpoint" not in path.parts and path.name != "timings.jsonl"]
+    kept = [
+        path
+        for path in run.rglob("*")
+        if path.is_file() and "checkpoint" not in path.parts and path.name != "timings.jsonl"
+    ]
     return {str(path.relative_to(run)): path.read_bytes() for path in sorted(kept)}
 
 
@@ -67,8 +82,8 @@ def test_kill_at_random_moments(vectors: Path, tmp_path: Path, method: str) -> N
 def test_resume_from_any_place(vectors: Path, tmp_path: Path, when: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same in one process: training breaks off at a chosen call and goes on."""
     import onetag
-    from onetag.engine import fit as engine
     from onetag.engine import finish
+    from onetag.engine import fit as engine
 
     data = onetag.load(vectors / "train", labels="complete")
     settings = {"annotation": "one_positive", "data.val_share": 0.2, "backbone": "features", "labeler.warmup": 2}
@@ -78,7 +93,11 @@ def test_resume_from_any_place(vectors: Path, tmp_path: Path, when: str, monkeyp
 
     whole = train(tmp_path / "whole")
     calls = {"left": {"mid-epoch": 77, "between epochs": 5, "at the end": 1}[when]}
-    place = {"mid-epoch": (engine._Fit, "_step"), "between epochs": (engine._Fit, "_keep"), "at the end": (finish, "write_json")}[when]
+    place = {
+        "mid-epoch": (engine._Fit, "_step"),
+        "between epochs": (engine._Fit, "_keep"),
+        "at the end": (finish, "write_json"),
+    }[when]
     original = getattr(*place)
 
     def break_off(*arguments: object, **named: object) -> object:
@@ -97,11 +116,15 @@ def test_resume_from_any_place(vectors: Path, tmp_path: Path, when: str, monkeyp
 
 def test_equal_runs_are_equal_bytes_and_seeds_differ(onetag: Onetag, vectors: Path, tmp_path: Path) -> None:
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
-        assert onetag("train", vectors / "train", *_TRAIN, "--seed", seed, "--epochs", 5, "-o", tmp_path / name).code == 0
+        assert (
+            onetag("train", vectors / "train", *_TRAIN, "--seed", seed, "--epochs", 5, "-o", tmp_path / name).code == 0
+        )
     first, second, third = (_contents(tmp_path / name) for name in ("a", "b", "c"))
     assert first == second
     assert first["head.safetensors"] != third["head.safetensors"]
-    assert first["labels/observed.safetensors"] == third["labels/observed.safetensors"], "seeds vary training, not the draw"
+    assert first["labels/observed.safetensors"] == third["labels/observed.safetensors"], (
+        "seeds vary training, not the draw"
+    )
 
 
 def test_resume_refuses_another_recipe_and_a_finished_run_stays(onetag: Onetag, vectors: Path, tmp_path: Path) -> None:

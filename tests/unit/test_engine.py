@@ -33,7 +33,9 @@ def test_an_epoch_visits_every_sample_once_in_nearly_equal_batches() -> None:
     assert [len(batch) for batch in first] == [13] * 5, "no ragged last batch of one picture with full weight"
     assert torch.cat(first).tolist() == torch.cat(again).tolist() != torch.cat(second).tolist()
     more = torch.cat(Batches(np.append(ids, "extra"), 16, seed=0).epoch(1)).tolist()
-    assert [row for row in more if row < 65] == torch.cat(first).tolist(), "one sample more leaves the others' order alone"
+    assert [row for row in more if row < 65] == torch.cat(first).tolist(), (
+        "one sample more leaves the others' order alone"
+    )
 
 
 def test_dropout_depends_on_its_counters_alone() -> None:
@@ -91,7 +93,16 @@ def _job(method: str = "em", size: int = 200, **changes: object) -> Job:
 
     state = LabelState(table, ids.tolist())
     labeler = build.build_labeler(recipe, loss)
-    return Job(recipe, ids, ("a", "b", "c", "d"), Rows(values), state, loss, labeler, build.negative_weights(recipe, loss, table))
+    return Job(
+        recipe,
+        ids,
+        ("a", "b", "c", "d"),
+        Rows(values),
+        state,
+        loss,
+        labeler,
+        build.negative_weights(recipe, loss, table),
+    )
 
 
 def test_cross_fitting_never_scores_with_a_model_that_saw_the_row() -> None:
@@ -128,7 +139,11 @@ def test_the_best_epoch_is_kept_and_nan_is_never_better() -> None:
     done = fit(job)
     assert (done.best_epoch, done.last_epoch) == (1, 4), "the floor comes before patience"
     job = _job()
-    job.val, job.monitor, job.validate = Rows(np.zeros((3, 16), np.float32)), "map", lambda scores: {"map": float("nan")}
+    job.val, job.monitor, job.validate = (
+        Rows(np.zeros((3, 16), np.float32)),
+        "map",
+        lambda scores: {"map": float("nan")},
+    )
     assert fit(job).best_epoch == 6, "never a number: the last weights, no failure"
 
 

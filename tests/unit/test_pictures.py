@@ -45,7 +45,12 @@ def test_what_is_no_picture_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "x.heic").write_bytes(b"\x00" * 100)
     Image.effect_noise((200, 200), 90).convert("RGB").save(tmp_path / "x.jpg")
     (tmp_path / "cut.jpg").write_bytes((tmp_path / "x.jpg").read_bytes()[:500])
-    for name, words in (("none.jpg", "does not exist"), ("words.jpg", "not a picture"), ("x.heic", "pillow-heif"), ("cut.jpg", "broken")):
+    for name, words in (
+        ("none.jpg", "does not exist"),
+        ("words.jpg", "not a picture"),
+        ("x.heic", "pillow-heif"),
+        ("cut.jpg", "broken"),
+    ):
         with pytest.raises(PictureError, match=words):
             square(str(tmp_path / name), 8, "bicubic")
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)

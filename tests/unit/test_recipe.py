@@ -43,15 +43,29 @@ def _numbers(name: str, *keys: str) -> list[tuple[object, ...]]:
 
 
 def test_numbers_of_the_papers_appendix() -> None:
-    table = _numbers("em_apl", "batch_size", "optimizer.lr", "loss.alpha", "labeler.weight", "labeler.proportion", "labeler.warmup")
-    assert table == [(8, 1e-5, 0.2, 0.02, 0.9, 5), (16, 1e-5, 0.1, 0.9, 0.9, 5), (16, 1e-5, 0.1, 0.2, 0.9, 4), (8, 1e-4, 0.01, 0.4, 0.9, 3)]
-    assert _numbers("em", "loss.alpha", "batch_size", "optimizer.lr") == [(0.2, 8, 1e-5), (0.1, 16, 1e-5), (0.1, 16, 1e-5), (0.01, 8, 1e-4)]
+    table = _numbers(
+        "em_apl", "batch_size", "optimizer.lr", "loss.alpha", "labeler.weight", "labeler.proportion", "labeler.warmup"
+    )
+    assert table == [
+        (8, 1e-5, 0.2, 0.02, 0.9, 5),
+        (16, 1e-5, 0.1, 0.9, 0.9, 5),
+        (16, 1e-5, 0.1, 0.2, 0.9, 4),
+        (8, 1e-4, 0.01, 0.4, 0.9, 3),
+    ]
+    assert _numbers("em", "loss.alpha", "batch_size", "optimizer.lr") == [
+        (0.2, 8, 1e-5),
+        (0.1, 16, 1e-5),
+        (0.1, 16, 1e-5),
+        (0.01, 8, 1e-4),
+    ]
     assert _numbers("dw", "loss.negative_weight") == [(0.1,), (0.1,), (0.1,), (0.02,)]
     assert _numbers("ls", "loss.smoothing", "loss.smooth") == [(0.1, "all")] * 4
     assert _numbers("nls", "loss.smoothing", "loss.smooth") == [(0.3, "negatives")] + [(0.1, "negatives")] * 3
     assert _numbers("entmin", "loss.alpha") == [(0.01,), (0.9,), (0.4,), (0.4,)]
     assert _numbers("focal", "loss.gamma", "loss.alpha") == [(2.0, 0.75)] * 4
-    assert _numbers("asl", "loss.gamma_positive", "loss.gamma_negative", "loss.margin") == [(0.0, 2.0, 0.2)] * 3 + [(0.0, 1.0, 0.0)]
+    assert _numbers("asl", "loss.gamma_positive", "loss.gamma_negative", "loss.margin") == [(0.0, 2.0, 0.2)] * 3 + [
+        (0.0, 1.0, 0.0)
+    ]
     assert _numbers("l1r", "optimizer.l1") == [(1e-6,), (1e-7,), (1e-7,), (1e-9,)]
     assert _numbers("l2r", "optimizer.l2") == [(1e-6,), (1e-7,), (1e-6,), (1e-8,)]
     assert _numbers("role", "mean_tags", "loss.lr_factor") == [(1.5, 10.0), (2.9, 10.0), (1.9, 10.0), (31.4, 10.0)]
@@ -60,7 +74,17 @@ def test_numbers_of_the_papers_appendix() -> None:
     assert _numbers("em_apl_no_downweight", "labeler.weight") == [(1.0,)] * 4
     assert _numbers("em_apl_positive", "labeler.positives", "labeler.proportion") == [(0.1, 0.9)] * 4
     for name in NAMES:
-        rows = _numbers(name, "backbone", "image_size", "dropout", "labels.negative_weight", "stopping.patience", "draw", "optimizer.schedule", "min_steps")
+        rows = _numbers(
+            name,
+            "backbone",
+            "image_size",
+            "dropout",
+            "labels.negative_weight",
+            "stopping.patience",
+            "draw",
+            "optimizer.schedule",
+            "min_steps",
+        )
         assert rows == [("resnet50", 448, 0.0, 1, 0, "official", "constant", 0)] * 4
     assert load_method("role_li").recipe("cub").num_epochs == 35
     assert load_method("em").published["cub"] == (20.85, 0.42)
@@ -110,7 +134,11 @@ def test_files_of_ones_own(tmp_path: Path) -> None:
     assert load_file(path).seed == 4
     path.write_text(load_method("asl").recipe("cub").to_toml())
     assert load_file(path) == load_method("asl").recipe("cub")
-    for text, words in (("a = ", "not TOML"), ("bach_size = 3", "did you mean 'batch_size'"), ("[optimizer]\nlr = 'x'", "optimizer.lr: expected `float`")):
+    for text, words in (
+        ("a = ", "not TOML"),
+        ("bach_size = 3", "did you mean 'batch_size'"),
+        ("[optimizer]\nlr = 'x'", "optimizer.lr: expected `float`"),
+    ):
         path.write_text(text)
         with pytest.raises(UsageError, match=words):
             load_file(path)

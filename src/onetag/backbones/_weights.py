@@ -25,18 +25,28 @@ def load_into(trunk: nn.Module, path: str, architecture: str) -> None:
     state = {key.removeprefix("module."): value for key, value in state.items()}
     marker = marker or _recognise(state)
     if marker and marker != architecture:
-        raise OnetagError(f"{path}: these are weights of {marker}, not of {architecture}; the keys fit, the network would compute something else")
+        raise OnetagError(
+            f"{path}: these are weights of {marker}, not of {architecture}: even where keys fit, the network would compute something else"
+        )
     wanted = {key: value for key, value in trunk.state_dict().items() if not key.endswith("num_batches_tracked")}
-    given = {key: value for key, value in state.items() if not key.startswith(_HEADS) and not key.endswith("num_batches_tracked")}
+    given = {
+        key: value
+        for key, value in state.items()
+        if not key.startswith(_HEADS) and not key.endswith("num_batches_tracked")
+    }
     missing, extra = sorted(wanted.keys() - given.keys()), sorted(given.keys() - wanted.keys())
     if missing or extra:
+        named = f" (first: {missing[0]})" if missing else ""
+        strange = f" (first: {extra[0]})" if extra else ""
         raise OnetagError(
-            f"{path}: not weights of {architecture}: {len(missing)} of its {len(wanted)} tensors are missing"
-            f"{f' (first: {missing[0]})' if missing else ''}, {len(extra)} belong to something else{f' (first: {extra[0]})' if extra else ''}"
+            f"{path}: not weights of {architecture}: {len(missing)} of its {len(wanted)} tensors are missing{named}, "
+            f"{len(extra)} belong to something else{strange}"
         )
     for key, value in given.items():
         if value.shape != wanted[key].shape:
-            raise OnetagError(f"{path}: {key} has shape {tuple(value.shape)}, {architecture} needs {tuple(wanted[key].shape)}")
+            raise OnetagError(
+                f"{path}: {key} has shape {tuple(value.shape)}, {architecture} needs {tuple(wanted[key].shape)}"
+            )
     trunk.load_state_dict({key: value.float() for key, value in given.items()}, strict=False)
 
 

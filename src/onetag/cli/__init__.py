@@ -32,7 +32,9 @@ class _Commands(click.Group):
         assert isinstance(command, click.Command)
         return command
 
-    def resolve_command(self, context: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS:
             raise click.UsageError(f"no command {args[0]!r}; {nearest(args[0], COMMANDS)}", context)
         return super().resolve_command(context, args)

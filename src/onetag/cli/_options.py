@@ -27,9 +27,13 @@ def data_options(function: F) -> F:
             click.option("--format", "format", metavar="NAME", help="Force a reader (see `onetag list readers`)."),
             click.option("--path-column", metavar="NAME", help="The column with the picture's path."),
             click.option("--tags-column", metavar="NAME", help="The column with the tags."),
-            click.option("--group-column", metavar="NAME", help="Pictures of one group never stand on two sides of a split."),
+            click.option(
+                "--group-column", metavar="NAME", help="Pictures of one group never stand on two sides of a split."
+            ),
             click.option("--separator", metavar="CHAR", help="What separates tags in a cell."),
-            click.option("--zero", type=click.Choice(["unknown", "negative"]), help="What 0 means in 0/1 columns [unknown]."),
+            click.option(
+                "--zero", type=click.Choice(["unknown", "negative"]), help="What 0 means in 0/1 columns [unknown]."
+            ),
             click.option("--images", metavar="DIR", help="Where relative paths start [beside the table]."),
             click.option("--data", "places", multiple=True, metavar="NAME=PATH", help="Where a named data set lies."),
         ]

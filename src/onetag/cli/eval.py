@@ -40,7 +40,9 @@ def command(run: str, data: str, labels: str, as_json: bool, quiet: bool, **valu
             raise OnetagError(f"{data}: these labels are partial; mAP on them would be wrong")
         if tagger.takes_features or split.paths is None:
             if split.features is None or not tagger.takes_features:
-                raise OnetagError(f"{run} and {data} do not fit: one is about pictures, the other about feature vectors")
+                raise OnetagError(
+                    f"{run} and {data} do not fit: one is about pictures, the other about feature vectors"
+                )
             scores, readable = tagger.scores_of_features(split.features), np.ones(len(split), bool)
         else:
             blocks, readable, done = [], np.ones(len(split), bool), 0
@@ -62,8 +64,13 @@ def command(run: str, data: str, labels: str, as_json: bool, quiet: bool, **valu
     if as_json:
         show_json(result)
         return
-    click.echo(f"mAP {100 * result['map']:.2f} (classes without positives skipped; counted as 0: {100 * result['map_empty_zero']:.2f})")
-    click.echo(f"at the model's thresholds: micro F1 {100 * result['micro_f1']:.2f}, macro F1 {100 * result['macro_f1']:.2f}, ", nl=False)
+    click.echo(
+        f"mAP {100 * result['map']:.2f} (classes without positives skipped; counted as 0: {100 * result['map_empty_zero']:.2f})"
+    )
+    click.echo(
+        f"at the model's thresholds: micro F1 {100 * result['micro_f1']:.2f}, macro F1 {100 * result['macro_f1']:.2f}, ",
+        nl=False,
+    )
     click.echo(f"precision {100 * result['micro_precision']:.2f}, recall {100 * result['micro_recall']:.2f}")
     click.echo(f"tags per picture: {result['tags_per_picture']:.2f} given, {result['true_tags_per_picture']:.2f} true")
     click.echo(f"precision at 1: {100 * result['precision_at_1']:.2f}, recall at 3: {100 * result['recall_at_3']:.2f}")

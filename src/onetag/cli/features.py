@@ -14,15 +14,34 @@ from onetag.core.errors import OnetagError, UsageError
 
 @click.command(name="features")
 @click.argument("data")
-@click.option("--backbone", default="efficientnet_lite0", metavar="NAME", help="See `onetag list backbones` [efficientnet_lite0].")
+@click.option(
+    "--backbone", default="efficientnet_lite0", metavar="NAME", help="See `onetag list backbones` [efficientnet_lite0]."
+)
 @click.option("--weights", default="", metavar="FILE", help="Weights for the backbone.")
 @click.option("--image-size", type=int, default=0, help="Pixels a side [the backbone's own].")
-@click.option("-o", "--out", required=True, metavar="FOLDER", help="Gets features.npy and table.csv; it can be given as DATA afterwards.")
+@click.option(
+    "-o",
+    "--out",
+    required=True,
+    metavar="FOLDER",
+    help="Gets features.npy and table.csv; it can be given as DATA afterwards.",
+)
 @click.option("--labels", type=click.Choice(["partial", "complete"]), help="What an absent tag means.")
 @click.option("--download", is_flag=True, help="Allow fetching weights from timm's hub.")
 @data_options
 @output_options
-def command(data: str, backbone: str, weights: str, image_size: int, out: str, labels: str | None, download: bool, as_json: bool, quiet: bool, **values: Any) -> None:
+def command(
+    data: str,
+    backbone: str,
+    weights: str,
+    image_size: int,
+    out: str,
+    labels: str | None,
+    download: bool,
+    as_json: bool,
+    quiet: bool,
+    **values: Any,
+) -> None:
     """Compute the frozen features of DATA once. FOLDER holds features.npy and table.csv; pictures that cannot be read are left out of both.
 
     \b
@@ -59,7 +78,10 @@ def command(data: str, backbone: str, weights: str, image_size: int, out: str, l
             writer = csv.writer(stream, lineterminator="\n")
             writer.writerow(["path", "tags", "negatives", "split"] if len(sides) > 1 else ["path", "tags", "negatives"])
             for row in range(len(chosen)):
-                tags = ["|".join(chosen.classes[c] for c in part) for part in (chosen.labels.positives(row), chosen.labels.negatives(row))]
+                tags = [
+                    "|".join(chosen.classes[c] for c in part)
+                    for part in (chosen.labels.positives(row), chosen.labels.negatives(row))
+                ]
                 writer.writerow([chosen.ids[row], *tags, side[row]] if len(sides) > 1 else [chosen.ids[row], *tags])
         (folder / "table.csv.tmp").replace(folder / "table.csv")
         for name in ("features.npy", "features.json"):

@@ -29,7 +29,9 @@ def command(kind: str | None, as_json: bool, quiet: bool) -> None:
     for name, items in found.items():
         if kind is None:
             click.echo(("" if name == kinds[0] else "\n") + name)
-        show_table([(item["name"], item["summary"], item.get("takes", "")) for item in items], ("name", "what it is", "takes"))
+        show_table(
+            [(item["name"], item["summary"], item.get("takes", "")) for item in items], ("name", "what it is", "takes")
+        )
 
 
 def _items(kind: str) -> list[dict[str, Any]]:
@@ -37,11 +39,24 @@ def _items(kind: str) -> list[dict[str, Any]]:
         from onetag.recipe import load_method, methods
 
         loaded = [load_method(name) for name in methods()]
-        return [{"name": m.name, "summary": m.summary, "paper": m.paper, "published": dict(m.published), "columns": list(m.columns)} for m in loaded]
+        return [
+            {
+                "name": m.name,
+                "summary": m.summary,
+                "paper": m.paper,
+                "published": dict(m.published),
+                "columns": list(m.columns),
+            }
+            for m in loaded
+        ]
     if kind == "datasets":
         from onetag.loading import NAMED
 
         return [{"name": name, "summary": data.summary} for name, data in sorted(NAMED.items())]
     from onetag.catalog import entries
 
-    return [{"name": name, "summary": e.summary, "takes": e.signature if kind in ("losses", "labelers") else ""} for e in entries(kind) for name in e.names]
+    return [
+        {"name": name, "summary": e.summary, "takes": e.signature if kind in ("losses", "labelers") else ""}
+        for e in entries(kind)
+        for name in e.names
+    ]

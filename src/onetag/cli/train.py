@@ -18,18 +18,36 @@ _DIRECT = {
     "labels": "data.labels",
 }  # fmt: skip
 
+_NUMBERS = (("map", "mAP"), ("micro_f1", "micro F1"), ("macro_f1", "macro F1"))
+
 
 @click.command(name="train")
 @click.argument("data", required=False)
 @click.option("-o", "--out", required=True, metavar="RUN", help="The run folder to write.")
 @click.option("--method", metavar="NAME", help="A published method (see `onetag list methods`) [em].")
 @click.option("--recipe", "recipe_file", metavar="FILE", help="A recipe of your own (TOML).")
-@click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a key of the recipe: loss.alpha=0.2.")
+@click.option(
+    "--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a key of the recipe: loss.alpha=0.2."
+)
 @click.option("--backbone", metavar="NAME", help="See `onetag list backbones` [efficientnet_lite0].")
 @click.option("--weights", metavar="FILE", help="Weights for the backbone (safetensors or a PyTorch state dict).")
-@click.option("--train", "what", type=click.Choice(["features"]), default="features", help="What is trained: a head on frozen features.")
-@click.option("--labels", type=click.Choice(["partial", "complete"]), help="What an absent tag means: unknown or absent [the format's default].")
-@click.option("--annotation", metavar="REGIME", help="Hide labels of complete data: one_positive, one_positive_all_negatives, positives:K,negatives:M, share:X, full.")
+@click.option(
+    "--train",
+    "what",
+    type=click.Choice(["features"]),
+    default="features",
+    help="What is trained: a head on frozen features.",
+)
+@click.option(
+    "--labels",
+    type=click.Choice(["partial", "complete"]),
+    help="What an absent tag means: unknown or absent [the format's default].",
+)
+@click.option(
+    "--annotation",
+    metavar="REGIME",
+    help="Hide labels of complete data: one_positive, one_positive_all_negatives, positives:K,negatives:M, share:X, full.",
+)
 @click.option("--draw", type=click.Choice(["uniform", "official"]), help="How the revealed labels are drawn [uniform].")
 @click.option("--annotation-seed", type=int, help="Seed of that draw, and of the cut into train and val [1200].")
 @click.option("--val", metavar="DATA|none", help="Completely labelled validation data; none: use none.")
@@ -44,7 +62,12 @@ _DIRECT = {
 @click.option("--resume", is_flag=True, help="Go on with a run that was broken off.")
 @click.option("--strict", is_flag=True, help="Stop at pictures that cannot be read, instead of skipping them.")
 @click.option("--download", is_flag=True, help="Allow fetching weights from timm's hub.")
-@click.option("--allow-code", multiple=True, metavar="PACKAGE", help="Allow parts from this package (package.module:Class) in a recipe.")
+@click.option(
+    "--allow-code",
+    multiple=True,
+    metavar="PACKAGE",
+    help="Allow parts from this package (package.module:Class) in a recipe.",
+)
 @data_options
 @output_options
 def command(data: str | None, out: str, as_json: bool, quiet: bool, **values: Any) -> None:
@@ -71,7 +94,9 @@ def command(data: str | None, out: str, as_json: bool, quiet: bool, **values: An
         recipe = _recipe(values, data)
     labels = recipe.data.labels or None
     if recipe.annotation != "given" and labels == "partial":
-        raise UsageError(f"--annotation {recipe.annotation} hides labels of complete data, but --labels partial says they are not complete")
+        raise UsageError(
+            f"--annotation {recipe.annotation} hides labels of complete data, but --labels partial says they are not complete"
+        )
     options = reading(values, labels or ("complete" if recipe.annotation != "given" else None))
     allow = tuple(values["allow_code"])
     with Listening(quiet) as hear:
@@ -97,7 +122,15 @@ def command(data: str | None, out: str, as_json: bool, quiet: bool, **values: An
         )  # fmt: skip
     config = made.config()
     if as_json:
-        show_json({"run": str(run.path), "method": config["method"], "epochs": config["epochs"], "results": config["results"], "skipped": config["skipped"]})
+        show_json(
+            {
+                "run": str(run.path),
+                "method": config["method"],
+                "epochs": config["epochs"],
+                "results": config["results"],
+                "skipped": config["skipped"],
+            }
+        )
         return
     for side, result in config["results"].items():
         click.echo(f"{side}: " + _sentence(result))
@@ -111,15 +144,27 @@ def _recipe(values: dict[str, Any], data: str) -> Any:
         raise UsageError("--method and --recipe both say what to train with: give one")
     if values["val_share"] is not None and values["val"] is not None:
         raise UsageError("--val and --val-share both say what to validate on: give one")
-    recipe = load_file(Path(values["recipe_file"])) if values["recipe_file"] else load_method(values["method"] or "em").recipe()
+    recipe = (
+        load_file(Path(values["recipe_file"]))
+        if values["recipe_file"]
+        else load_method(values["method"] or "em").recipe()
+    )
     changes: dict[str, Any] = {key: values[name] for name, key in _DIRECT.items() if values[name] is not None}
-    changes |= {"data.train": data, "data.val": values["val"] or "", "data.test": values["test"] or "", "data.val_share": values["val_share"] or 0.0}
+    changes |= {
+        "data.train": data,
+        "data.val": values["val"] or "",
+        "data.test": values["test"] or "",
+        "data.val_share": values["val_share"] or 0.0,
+    }
     recipe = recipe.change(changes, "options").change(dict(parse_setting(text) for text in values["changes"]))
     return recipe if values["epochs"] is None else set_epochs(recipe, values["epochs"])
 
 
 def _sentence(result: dict[str, Any]) -> str:
     if "map" in result:
-        return f"mAP {100 * result['map']:.2f}, micro F1 {100 * result['micro_f1']:.2f}, macro F1 {100 * result['macro_f1']:.2f} on {result['pictures']:,} pictures"
-    shares = ", ".join(f"{100 * result[f'known_tag_in_top_{k}']:.1f} % of known tags among the first {k}" for k in (1, 3, 5))
+        numbers = (f"{words} {100 * result[key]:.2f}" for key, words in _NUMBERS)
+        return f"{', '.join(numbers)} on {result['pictures']:,} pictures"
+    shares = ", ".join(
+        f"{100 * result[f'known_tag_in_top_{k}']:.1f} % of known tags among the first {k}" for k in (1, 3, 5)
+    )
     return f"{shares} ({result['pictures']:,} pictures; not an mAP)"

@@ -61,7 +61,10 @@ class _Index:
     def known(self) -> dict[str, tuple[int, int, str]]:
         try:
             with closing(self._connect()) as connection:
-                return {path: (size, time, digest) for path, size, time, digest in connection.execute("SELECT * FROM digests")}
+                return {
+                    path: (size, time, digest)
+                    for path, size, time, digest in connection.execute("SELECT * FROM digests")
+                }
         except (sqlite3.Error, OSError):
             return {}
 
@@ -70,12 +73,16 @@ class _Index:
             return
         try:
             with closing(self._connect()) as connection, connection:
-                connection.executemany("INSERT OR REPLACE INTO digests VALUES (?, ?, ?, ?)", [(p, s, t, d) for p, d, s, t in rows])
+                connection.executemany(
+                    "INSERT OR REPLACE INTO digests VALUES (?, ?, ?, ?)", [(p, s, t, d) for p, d, s, t in rows]
+                )
         except (sqlite3.Error, OSError):
             return
 
     def _connect(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(self._path, timeout=10)
-        connection.execute("CREATE TABLE IF NOT EXISTS digests (path TEXT PRIMARY KEY, size INTEGER, time INTEGER, digest TEXT)")
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS digests (path TEXT PRIMARY KEY, size INTEGER, time INTEGER, digest TEXT)"
+        )
         return connection

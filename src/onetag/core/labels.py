@@ -48,7 +48,12 @@ class LabelTable:
 
     def _check(self) -> None:
         size = len(self._classes)
-        if len(self._indptr) < 1 or self._indptr[0] != 0 or self._indptr[-1] != size or np.any(np.diff(self._indptr) < 0):
+        if (
+            len(self._indptr) < 1
+            or self._indptr[0] != 0
+            or self._indptr[-1] != size
+            or np.any(np.diff(self._indptr) < 0)
+        ):
             raise ValueError(f"row pointers must rise from 0 to the number of entries ({size})")
         if len(self._values) != size or (self._weights is not None and len(self._weights) != size):
             raise ValueError("classes, values and weights must have one entry each per known tag")
@@ -76,7 +81,9 @@ class LabelTable:
     # ---- making one
 
     @classmethod
-    def from_dense(cls, matrix: ArrayLike, rest: ArrayLike | int = REST_UNKNOWN, weights: ArrayLike | None = None) -> LabelTable:
+    def from_dense(
+        cls, matrix: ArrayLike, rest: ArrayLike | int = REST_UNKNOWN, weights: ArrayLike | None = None
+    ) -> LabelTable:
         """From [N, C] of +1 / 0 unknown / -1. Rows whose `rest` is negative need not repeat their negatives."""
         dense = np.asarray(matrix)
         if dense.ndim != 2:
@@ -84,10 +91,16 @@ class LabelTable:
         wrong = ~np.isin(dense, (-1, 0, 1))
         if wrong.any():
             row, col = (int(i) for i in np.argwhere(wrong)[0])
-            raise ValueError(f"row {row}, column {col}: {dense[row, col]!r} is not one of +1 (positive), 0 (unknown), -1 (negative)")
+            raise ValueError(
+                f"row {row}, column {col}: {dense[row, col]!r} is not one of +1 (positive), 0 (unknown), -1 (negative)"
+            )
         rest_rows = np.broadcast_to(np.asarray(rest, dtype=np.int8), (len(dense),))
         spread = None if weights is None else np.broadcast_to(np.asarray(weights), dense.shape)
-        is_own = rest_rows[:, None] == REST_UNKNOWN if spread is None else (rest_rows[:, None] == REST_UNKNOWN) | (spread != 1)
+        is_own = (
+            rest_rows[:, None] == REST_UNKNOWN
+            if spread is None
+            else (rest_rows[:, None] == REST_UNKNOWN) | (spread != 1)
+        )
         rows, cols = np.nonzero((dense == 1) | ((dense == -1) & is_own))
         indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(dense)))])
         entry_weights = None if spread is None else spread[rows, cols]
@@ -200,7 +213,9 @@ class LabelTable:
         indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         picks = np.repeat(starts - indptr[:-1], lengths) + np.arange(indptr[-1])
         weights = None if self._weights is None else self._weights[picks]
-        return LabelTable(indptr, self._classes[picks], self._values[picks], self._num_classes, self._rest[rows], weights)
+        return LabelTable(
+            indptr, self._classes[picks], self._values[picks], self._num_classes, self._rest[rows], weights
+        )
 
     def rename_classes(self, order: Sequence[int], num_classes: int) -> LabelTable:
         """Class `c` becomes `order[c]`; entries of classes that become -1 are left out."""
@@ -316,7 +331,11 @@ class LabelState:
         self._added: NDArray[np.int16] | None = None
         self._claim: NDArray[np.int8] | None = None
         # Ties between equal scores are broken by sample id, so that they do not depend on the order of a file.
-        self.tie_rank = np.arange(observed.num_rows) if ids is None else np.argsort(np.argsort(np.asarray(ids), kind="stable"), kind="stable")
+        self.tie_rank = (
+            np.arange(observed.num_rows)
+            if ids is None
+            else np.argsort(np.argsort(np.asarray(ids), kind="stable"), kind="stable")
+        )
         self.initial_unknown = observed.class_counts(0)
 
     @property
@@ -336,7 +355,10 @@ class LabelState:
         if self._pseudo is None or self._pseudo_weight is None:
             return LabelRows(self._dense[at], None if self._weight is None else self._weight[at], None, None)
         return LabelRows(
-            self._dense[at], None if self._weight is None else self._weight[at], self._pseudo[at], self._pseudo_weight[at]
+            self._dense[at],
+            None if self._weight is None else self._weight[at],
+            self._pseudo[at],
+            self._pseudo_weight[at],
         )
 
     def blocks(self, size: int = 65536) -> Iterator[tuple[slice, LabelRows]]:

@@ -35,10 +35,18 @@ class Predictions:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        column = pa.FixedSizeListArray.from_arrays(pa.array(self.scores.reshape(-1), pa.float32()), max(len(self.classes), 1))
+        column = pa.FixedSizeListArray.from_arrays(
+            pa.array(self.scores.reshape(-1), pa.float32()), max(len(self.classes), 1)
+        )
         sides = self.split if self.split is not None else np.full(len(self.ids), "")
         about = {"onetag": json.dumps({"classes": list(self.classes), "run": self.run})}
-        table = pa.table({"path": pa.array(self.ids.tolist(), pa.string()), "split": pa.array(sides.tolist(), pa.string()), "scores": column})
+        table = pa.table(
+            {
+                "path": pa.array(self.ids.tolist(), pa.string()),
+                "split": pa.array(sides.tolist(), pa.string()),
+                "scores": column,
+            }
+        )
         aside = path.with_name(path.name + ".tmp")
         pq.write_table(table.replace_schema_metadata(about), aside)
         aside.replace(path)

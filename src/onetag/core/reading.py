@@ -9,7 +9,9 @@ from typing import ClassVar
 from onetag.core.errors import OnetagError
 from onetag.core.split import Data
 
-PICTURE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".heic", ".heif", ".avif", ".jfif"})
+PICTURE_SUFFIXES = frozenset(
+    {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".heic", ".heif", ".avif", ".jfif"}
+)
 
 
 @dataclass(frozen=True)

@@ -53,12 +53,14 @@ class Split:
         )
 
     def with_classes(self, classes: Sequence[str], source: str = "this data") -> Split:
-        """The same samples with the classes in another order; classes that are missing there become unknown, or negative in complete rows."""
+        """The same samples with these classes; ones that are new here are unknown, or negative in complete rows."""
         place = {name: index for index, name in enumerate(classes)}
         extra = [name for name in self.classes if name not in place]
         if extra:
             shown = ", ".join(repr(name) for name in extra[:5])
-            raise OnetagError(f"{source} has {len(extra)} classes that are not among the {len(classes)} known ones: {shown}")
+            raise OnetagError(
+                f"{source} has {len(extra)} classes that are not among the {len(classes)} known ones: {shown}"
+            )
         order = [place[name] for name in self.classes]
         return replace(
             self,
@@ -101,7 +103,9 @@ class Data:
         if len(parts) == 1:
             return parts[0]
         first = parts[0]
-        has = {name: all(getattr(p, name) is not None for p in parts) for name in ("paths", "features", "truth", "groups")}
+        has = {
+            name: all(getattr(p, name) is not None for p in parts) for name in ("paths", "features", "truth", "groups")
+        }
         return Split(
             ids=np.concatenate([p.ids for p in parts]),
             classes=first.classes,

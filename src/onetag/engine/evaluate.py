@@ -11,8 +11,10 @@ from onetag import metrics
 from onetag.core.labels import LabelTable
 
 
-def complete(scores: NDArray[np.float32], truth: LabelTable, classes: tuple[str, ...], thresholds: NDArray[np.float64]) -> dict[str, Any]:
-    """Metrics against complete labels; mAP is a share (0 .. 1) with classes that have no positive here skipped, and, beside it, counted as 0."""
+def complete(
+    scores: NDArray[np.float32], truth: LabelTable, classes: tuple[str, ...], thresholds: NDArray[np.float64]
+) -> dict[str, Any]:
+    """Metrics against complete labels, as shares. Classes without a positive here are skipped in `map`, 0 in `map_empty_zero`."""
     dense = truth.to_dense()
     ap = metrics.average_precision(scores, dense)
     f1 = metrics.f1_scores(scores, dense, thresholds)
@@ -31,7 +33,9 @@ def complete(scores: NDArray[np.float32], truth: LabelTable, classes: tuple[str,
         "recall_at_3": metrics.recall_at_k(scores, dense, 3),
         "tags_per_picture": float((scores >= thresholds).sum(axis=1).mean()),
         "true_tags_per_picture": float((dense == 1).sum(axis=1).mean()),
-        "average_precision": {name: None if np.isnan(value) else float(value) for name, value in zip(classes, ap, strict=True)},
+        "average_precision": {
+            name: None if np.isnan(value) else float(value) for name, value in zip(classes, ap, strict=True)
+        },
     }
 
 

@@ -31,7 +31,11 @@ def save_examples(run: Run, name: str, side: Side, scores: NDArray[np.float32], 
             continue
         picture.thumbnail((_SIDE, _SIDE))
         picture.save(folder / f"{number:02d}.jpg", quality=85)
-        given = [{"tag": split.classes[c], "score": float(scores[row, c])} for c in np.argsort(-scores[row]) if scores[row, c] >= cut.values[c]]
+        given = [
+            {"tag": split.classes[c], "score": float(scores[row, c])}
+            for c in np.argsort(-scores[row])
+            if scores[row, c] >= cut.values[c]
+        ]
         told.append(
             {
                 "file": f"{number:02d}.jpg", "path": str(split.ids[row]), "side": name, "given": given,

@@ -43,7 +43,9 @@ def cached(backbone: Backbone, paths: Sequence[str], digests: NDArray[np.str_], 
         _fill(folder, backbone, paths, listener)
     else:
         size = (folder / _NAME).stat().st_size
-        listener.say(f"features of {len(paths):,} pictures by {backbone.name}: reused from the cache ({size / 1e6:,.0f} MB, {folder})")
+        listener.say(
+            f"features of {len(paths):,} pictures by {backbone.name}: reused from the cache ({size / 1e6:,.0f} MB, {folder})"
+        )
     return load(folder)
 
 
@@ -136,7 +138,9 @@ def _forward(
             begin = next(starts, None)
             if begin is not None:
                 rows = slice(begin, min(begin + _BATCH, len(paths)))
-                ahead.append((rows, [pool.submit(_decode, str(paths[row]), backbone) for row in range(rows.start, rows.stop)]))
+                ahead.append(
+                    (rows, [pool.submit(_decode, str(paths[row]), backbone) for row in range(rows.start, rows.stop)])
+                )
 
         for _ in range(3):
             submit()
@@ -146,7 +150,11 @@ def _forward(
             submit()
             why = {rows.start + at: picture for at, picture in enumerate(pictures) if isinstance(picture, str)}
             is_there = [not isinstance(picture, str) for picture in pictures]
-            yield rows, embed(backbone, [picture for picture in pictures if not isinstance(picture, str)], is_there), why
+            yield (
+                rows,
+                embed(backbone, [picture for picture in pictures if not isinstance(picture, str)], is_there),
+                why,
+            )
 
 
 def _decode(path: str, backbone: Backbone) -> NDArray[np.uint8] | str:
@@ -156,7 +164,9 @@ def _decode(path: str, backbone: Backbone) -> NDArray[np.uint8] | str:
         return str(error)
 
 
-def embed(backbone: Backbone, pictures: Sequence[NDArray[np.uint8]], is_there: Sequence[bool] | None = None) -> NDArray[np.float32]:
+def embed(
+    backbone: Backbone, pictures: Sequence[NDArray[np.uint8]], is_there: Sequence[bool] | None = None
+) -> NDArray[np.float32]:
     """Features of decoded pictures; rows of zeros where `is_there` says no picture is."""
     present = np.ones(len(pictures), bool) if is_there is None else np.asarray(is_there, bool)
     values = np.zeros((len(present), backbone.dim), np.float32)

@@ -23,24 +23,39 @@ from onetag.learn.backbone import Backbone
 from onetag.runs import SCHEMA, Run, write_json, write_text
 
 
-def finish(run: Run, job: Job, fitted: Fitted, backbone: Backbone, sides: Sides, mean_tags: float, source: str, hear: Listener) -> None:
+def finish(
+    run: Run, job: Job, fitted: Fitted, backbone: Backbone, sides: Sides, mean_tags: float, source: str, hear: Listener
+) -> None:
     activation = job.loss.activation
-    scored = {name: scores(fitted.head, Rows(side.features), activation) for name, side in sides.named().items() if name != "train"}
+    scored = {
+        name: scores(fitted.head, Rows(side.features), activation)
+        for name, side in sides.named().items()
+        if name != "train"
+    }
     cut, held_out = _thresholds(job, fitted, sides, scored, mean_tags, source, hear)
     if held_out is not None:
         scored = {"train": held_out, **scored}
-    results = {name: _measure(side, scored[name], cut) for name, side in sides.named().items() if name in ("val", "test") and name in scored}
+    results = {
+        name: _measure(side, scored[name], cut)
+        for name, side in sides.named().items()
+        if name in ("val", "test") and name in scored
+    }
     if "test" in results:
         run.append("metrics.jsonl", {"epoch": fitted.best_epoch, "test": results["test"]})
-    save_arrays(run.path / "head.safetensors", {name: value.detach().numpy() for name, value in fitted.head.named_parameters()})
+    save_arrays(
+        run.path / "head.safetensors", {name: value.detach().numpy() for name, value in fitted.head.named_parameters()}
+    )
     if scored:
         _save_predictions(run, sides, scored)
-    shown = next((name for name in ("test", "val", "train") if name in scored), None)
-    if shown is not None:
-        save_examples(run, shown, sides.named()[shown], scored[shown], cut)
+    side = next((name for name in ("test", "val", "train") if name in scored), None)
+    if side is not None:
+        save_examples(run, side, sides.named()[side], scored[side], cut)
     if sides.skipped:
-        lines = (json.dumps({"path": problem.where, "why": problem.why}, ensure_ascii=False) for problem in sides.skipped)
+        lines = (
+            json.dumps({"path": problem.where, "why": problem.why}, ensure_ascii=False) for problem in sides.skipped
+        )
         write_text(run.path / "skipped.jsonl", "".join(f"{line}\n" for line in lines))
+    shown = job.labels.observed.class_counts(1)
     config = {
         "schema": SCHEMA,
         "method": job.recipe.method,
@@ -54,7 +69,7 @@ def finish(run: Run, job: Job, fitted: Fitted, backbone: Backbone, sides: Sides,
             "preprocessing": backbone.preprocessing.describe(), "dim": job.rows.dim,
         },
         "epochs": {"best": fitted.best_epoch, "last": fitted.last_epoch},
-        "train": {"pictures": len(job.ids), "shown": {name: int(n) for name, n in zip(job.classes, job.labels.observed.class_counts(1), strict=True)}},
+        "train": {"pictures": len(job.ids), "shown": dict(zip(job.classes, shown.tolist(), strict=True))},
         "skipped": len(sides.skipped),
         "results": results,
     }  # fmt: skip
@@ -63,7 +78,13 @@ def finish(run: Run, job: Job, fitted: Fitted, backbone: Backbone, sides: Sides,
 
 
 def _thresholds(
-    job: Job, fitted: Fitted, sides: Sides, scored: dict[str, NDArray[np.float32]], mean_tags: float, source: str, hear: Listener
+    job: Job,
+    fitted: Fitted,
+    sides: Sides,
+    scored: dict[str, NDArray[np.float32]],
+    mean_tags: float,
+    source: str,
+    hear: Listener,
 ) -> tuple[Thresholds, NDArray[np.float32] | None]:
     """Best information first: complete validation labels, complete training labels, else matched to the mean number of tags."""
     if sides.val is not None and sides.val.split.truth is not None:
@@ -88,7 +109,9 @@ def _save_predictions(run: Run, sides: Sides, scored: dict[str, NDArray[np.float
     named = sides.named()
     ids = np.concatenate([named[name].split.ids for name in scored])
     side = np.concatenate([np.full(len(values), name) for name, values in scored.items()])
-    Predictions(np.concatenate(list(scored.values())), ids, sides.train.split.classes, "", side).save(run.path / "predictions.parquet")
+    Predictions(np.concatenate(list(scored.values())), ids, sides.train.split.classes, "", side).save(
+        run.path / "predictions.parquet"
+    )
 
 
 def model_card(config: dict[str, Any]) -> str:
@@ -98,11 +121,15 @@ def model_card(config: dict[str, Any]) -> str:
     lines = [
         f"# A tagger with {len(config['classes'])} tags",
         "",
-        f"Made by onetag: method `{config['method']}`, backbone `{config['backbone']['name']}` (frozen, weights: {config['backbone']['weights'] or 'none'}), "
+        f"Made by onetag: method `{config['method']}`, backbone `{config['backbone']['name']}` "
+        f"(frozen, weights: {config['backbone']['weights'] or 'none'}), "
         f"{config['train']['pictures']:,} training pictures with {sum(shown.values()):,} known tags.",
         "",
-        f"Scores are {config['activation']} values, **not calibrated probabilities**. A tag is given where its score reaches the tag's own threshold "
-        f"(rule: {rule['rule']}, on {rule['on']}" + (f", {rule['mean_tags']:.2f} tags per picture, {rule['mean_tags_source']}" if "mean_tags" in rule else "") + ").",
+        f"Scores are {config['activation']} values, **not calibrated probabilities**. "
+        "A tag is given where its score reaches the tag's own threshold "
+        f"(rule: {rule['rule']}, on {rule['on']}"
+        + (f", {rule['mean_tags']:.2f} tags per picture, {rule['mean_tags_source']}" if "mean_tags" in rule else "")
+        + ").",
         "",
         "| split | pictures | mAP (classes without positives skipped) | micro F1 | macro F1 |",
         "|---|---|---|---|---|",
@@ -113,7 +140,13 @@ def model_card(config: dict[str, Any]) -> str:
             lines.append(f"| {name} | {result['pictures']:,} | {numbers} |")
     if not any("map" in result for result in config["results"].values()):
         lines.append("| - | no completely labelled pictures were given: no mAP can be stated | | | |")
-    lines += ["", "Tags and how often each was shown in training: " + ", ".join(f"{name} ({count})" for name, count in shown.items()) + ".", ""]
+    lines += [
+        "",
+        "Tags and how often each was shown in training: "
+        + ", ".join(f"{name} ({count})" for name, count in shown.items())
+        + ".",
+        "",
+    ]
     return "\n".join(lines)
 
 

@@ -221,7 +221,9 @@ class _Fit:
         moments, numbers = checkpoint.pack(self.optimizers)
         terms = {f"term.{name}": value for name, value in self.sums.terms.items()}
         state = {"position": asdict(self.at), "numbers": numbers}
-        checkpoint.save(self.run.path / "checkpoint", self.at.epoch, self.at.step, self._tensors() | terms | moments, state)
+        checkpoint.save(
+            self.run.path / "checkpoint", self.at.epoch, self.at.step, self._tensors() | terms | moments, state
+        )
         self.last_kept = time.monotonic()
 
     @torch.no_grad()

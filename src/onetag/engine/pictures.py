@@ -8,7 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-_RESAMPLING = {"bicubic": Image.Resampling.BICUBIC, "bilinear": Image.Resampling.BILINEAR, "lanczos": Image.Resampling.LANCZOS}
+_RESAMPLING = {
+    "bicubic": Image.Resampling.BICUBIC,
+    "bilinear": Image.Resampling.BILINEAR,
+    "lanczos": Image.Resampling.LANCZOS,
+}
 
 
 class PictureError(Exception):
@@ -16,7 +20,7 @@ class PictureError(Exception):
 
 
 def open_rgb(path: str, at_least: int = 0) -> Image.Image:
-    """An upright RGB picture. JPEGs may be decoded at a reduced size that is still twice `at_least`, which is much faster for photographs."""
+    """An upright RGB picture. Large JPEGs are decoded at a reduced size, still twice `at_least`: much faster."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
@@ -28,10 +32,14 @@ def open_rgb(path: str, at_least: int = 0) -> Image.Image:
     except FileNotFoundError as error:
         raise PictureError("the file does not exist") from error
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise PictureError(f"too many pixels, perhaps a decompression bomb (Pillow's limit is {Image.MAX_IMAGE_PIXELS:,})") from error
+        raise PictureError(
+            f"too many pixels, perhaps a decompression bomb (Pillow's limit is {Image.MAX_IMAGE_PIXELS:,})"
+        ) from error
     except UnidentifiedImageError as error:
         heic = path.lower().endswith((".heic", ".heif"))
-        raise PictureError("HEIC needs the package pillow-heif" if heic else "not a picture that Pillow can read") from error
+        raise PictureError(
+            "HEIC needs the package pillow-heif" if heic else "not a picture that Pillow can read"
+        ) from error
     except Exception as error:  # decoders raise OSError, SyntaxError, ValueError, struct.error ... for broken files
         raise PictureError(f"broken: {error}".rstrip()) from error
 

@@ -45,7 +45,14 @@ class Sides:
 
 
 def prepare_sides(
-    recipe: Recipe, data: Data, val: Data | None, test: Data | None, use_val: bool, backbone: Backbone, hear: Listener, strict: bool
+    recipe: Recipe,
+    data: Data,
+    val: Data | None,
+    test: Data | None,
+    use_val: bool,
+    backbone: Backbone,
+    hear: Listener,
+    strict: bool,
 ) -> Sides:
     whole = _revealed(recipe, data)
     skipped = list(data.skipped)
@@ -66,9 +73,13 @@ def prepare_sides(
     test_side = gather.side(test_split, whole.classes, "the test side")
     _report(skipped, hear, strict)
     if not len(train.split):
-        raise OnetagError("no training picture is left" + (f": {skipped[0].where}: {skipped[0].why}" if skipped else ""))
+        raise OnetagError(
+            "no training picture is left" + (f": {skipped[0].where}: {skipped[0].why}" if skipped else "")
+        )
     if val_side is not None and val_side.split.truth is None:
-        hear.say("validation labels are partial: known tags near the top are reported, never an mAP; the last weights are used")
+        hear.say(
+            "validation labels are partial: known tags near the top are reported, never an mAP; the last weights are used"
+        )
     return Sides(train, val_side, test_side, tuple(skipped))
 
 
@@ -78,14 +89,21 @@ def _revealed(recipe: Recipe, data: Data) -> Split:
     if recipe.annotation == "given":
         return whole
     if whole.truth is None:
-        raise UsageError(f'annotation = "{recipe.annotation}" hides labels of complete data, but these labels are partial (say --labels complete if they are not)')
-    return replace(whole, labels=observe(whole.truth, recipe.annotation, whole.ids, recipe.draw, recipe.annotation_seed))
+        raise UsageError(
+            f'annotation = "{recipe.annotation}" hides labels of complete data, but these labels are partial '
+            "(say --labels complete if they are not)"
+        )
+    return replace(
+        whole, labels=observe(whole.truth, recipe.annotation, whole.ids, recipe.draw, recipe.annotation_seed)
+    )
 
 
 def _given(data: Data, train: Split, option: str) -> Split:
     split = data.only()
     if split.truth is None:
-        raise UsageError(f"{option} needs completely labelled data, but {data.source or 'this data'} is partial: mAP on partial labels would be wrong")
+        raise UsageError(
+            f"{option} needs completely labelled data, but {data.source or 'this data'} is partial: mAP on partial labels would be wrong"
+        )
     return split.with_classes(train.classes, str(data.source or option))
 
 
@@ -122,10 +140,12 @@ class _Gather:
     def features(self, split: Split) -> tuple[NDArray[np.floating], NDArray[np.bool_], NDArray[np.str_] | None]:
         if split.features is not None:
             if self._backbone.name != "features":
-                raise UsageError(f'the data are feature vectors: use --backbone features, not {self._backbone.name}')
+                raise UsageError(f"the data are feature vectors: use --backbone features, not {self._backbone.name}")
             return split.features, np.ones(len(split), bool), None
         if split.paths is None or self._backbone.name == "features":
-            raise UsageError("--backbone features needs data that are feature vectors (.npy, .npz, Parquet); these are pictures")
+            raise UsageError(
+                "--backbone features needs data that are feature vectors (.npy, .npz, Parquet); these are pictures"
+            )
         digests = picture_digests(split.paths)
         found = cached(self._backbone, split.paths.tolist(), digests, self._hear)
         readable = np.ones(len(split), bool)
@@ -147,7 +167,9 @@ def _report(skipped: list[Problem], hear: Listener, strict: bool) -> None:
     if not skipped:
         return
     if strict:
-        raise OnetagError(f"{skipped[0].where}: {skipped[0].why} ({len(skipped)} pictures cannot be read; without --strict they are skipped)")
+        raise OnetagError(
+            f"{skipped[0].where}: {skipped[0].why} ({len(skipped)} pictures cannot be read; without --strict they are skipped)"
+        )
     for problem in skipped[:10]:
         hear.say(f"skipped {problem.where}: {problem.why}")
     hear.say(f"{len(skipped)} files skipped" + (", all of them named in skipped.jsonl" if len(skipped) > 10 else ""))

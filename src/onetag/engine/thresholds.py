@@ -36,7 +36,15 @@ def from_complete(val_scores: NDArray[np.float32], truth: LabelTable) -> Thresho
 def matched(held_out: NDArray[np.float32], observed: LabelTable, mean_tags: float, source: str) -> Thresholds:
     """The cut above which lie (times shown) x (mean tags) pictures of a class, on scores of models that did not train on them."""
     values = metrics.matched_thresholds(held_out, expected_counts(observed, mean_tags))
-    return Thresholds(values, {"rule": "matched", "on": f"{FOLDS}-fold cross-fitted scores", "mean_tags": mean_tags, "mean_tags_source": source})
+    return Thresholds(
+        values,
+        {
+            "rule": "matched",
+            "on": f"{FOLDS}-fold cross-fitted scores",
+            "mean_tags": mean_tags,
+            "mean_tags_source": source,
+        },
+    )
 
 
 def expected_counts(observed: LabelTable, mean_tags: float) -> NDArray[np.float64]:
@@ -78,7 +86,11 @@ def _part(job: Job, rows: NDArray[np.int64], num_epochs: int) -> Job:
 
     observed = job.labels.observed.select(rows)
     loss = copy.deepcopy(job.loss)
-    recipe = job.recipe if num_epochs == job.recipe.num_epochs else set_epochs(job.recipe, max(1, num_epochs - sum(p.epochs for p in job.recipe.phases[:-1])))
+    recipe = (
+        job.recipe
+        if num_epochs == job.recipe.num_epochs
+        else set_epochs(job.recipe, max(1, num_epochs - sum(p.epochs for p in job.recipe.phases[:-1])))
+    )
     loss.setup(Facts(observed, getattr(loss, "mean_tags", None), recipe.seed))
     return replace(
         job, recipe=recipe, ids=job.ids[rows], rows=job.rows.select(rows), labels=LabelState(observed, job.ids[rows].tolist()),

@@ -114,7 +114,9 @@ def write_sidecar(picture: str, tags: Sequence[tuple[str, float]]) -> bool:
     return True
 
 
-def write_all_scores(out: Path, scores: NDArray[np.float32], ids: Sequence[str], classes: tuple[str, ...], run: str) -> None:
+def write_all_scores(
+    out: Path, scores: NDArray[np.float32], ids: Sequence[str], classes: tuple[str, ...], run: str
+) -> None:
     """Every score: Parquet with one fixed-size list column."""
     if out.suffix.lower() != ".parquet":
         raise UsageError(f"-o {out}: --all-scores are written as Parquet; name the output *.parquet")

@@ -1,4 +1,4 @@
-"""Asymmetric pseudo-labeling: per class, the lowest scores become negative pseudo-labels, a share of them each epoch (Zhou et al., ECCV 2022)."""
+"""Asymmetric pseudo-labeling: each epoch, the lowest scores of a class become negative pseudo-labels (Zhou et al., ECCV 2022)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ class AsymmetricPseudoLabeling(Labeler):
         positives: float = 0.0,
     ) -> None:
         if not 0 <= proportion <= 1 or not 0 <= positives <= 1 or proportion + positives > 1:
-            raise ValueError("proportion and positives are shares of the unknown cells: each in [0, 1], together at most 1")
+            raise ValueError(
+                "proportion and positives are shares of the unknown cells: each in [0, 1], together at most 1"
+            )
         if quota not in ("initial", "current"):
             raise ValueError(f'quota is "initial" or "current", not {quota!r}')
         if warmup < 0 or weight < 0:
@@ -66,7 +68,9 @@ class AsymmetricPseudoLabeling(Labeler):
         highest = _Lowest(_quota(self.positives, base, passes), -state.tie_rank)
         for rows, block in scores():
             if np.isnan(block).any():
-                raise FloatingPointError("scores of the training set are NaN: the model has diverged (a lower learning rate?)")
+                raise FloatingPointError(
+                    "scores of the training set are NaN: the model has diverged (a lower learning rate?)"
+                )
             is_open = state.is_open(rows)
             lowest.feed(rows, block, is_open)
             if self.positives:

@@ -32,4 +32,6 @@ class Labeler:
         return True
 
     def after_epoch(self, state: LabelState, scores: ScoreBlocks, progress: Progress) -> Proposal | None:
-        raise TypeError(f"{type(self).__name__} does not say what it proposes: define after_epoch(state, scores, progress)")
+        raise TypeError(
+            f"{type(self).__name__} does not say what it proposes: define after_epoch(state, scores, progress)"
+        )

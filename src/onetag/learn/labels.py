@@ -106,7 +106,8 @@ def label_batch(
     if not bool(allowed.all()):
         row, col = (int(i) for i in (~allowed).nonzero()[0])
         raise ValueError(
-            f"labels[{row}, {col}] is {matrix[row, col].item()!r}, not one of +1 (positive), 0 (unknown), -1 (negative); soft labels go into `pseudo`"
+            f"labels[{row}, {col}] is {matrix[row, col].item()!r}, "
+            "not one of +1 (positive), 0 (unknown), -1 (negative); soft labels go into `pseudo`"
         )
     if pseudo is not None:
         pseudo = torch.as_tensor(pseudo, device=matrix.device)
@@ -121,7 +122,9 @@ def label_batch(
     if index is not None:
         index = torch.as_tensor(index, device=matrix.device)
         if index.shape != matrix.shape[:1]:
-            raise ValueError(f"index has shape {tuple(index.shape)}: one number for each of the {len(matrix)} rows of labels")
+            raise ValueError(
+                f"index has shape {tuple(index.shape)}: one number for each of the {len(matrix)} rows of labels"
+            )
     return LabelBatch(matrix, pseudo, pseudo_weight, weight, index)
 
 
@@ -130,19 +133,23 @@ def _weights(name: str, given: Tensor | float, labels: Tensor) -> Tensor:
     exact = torch.float32 if labels.device.type == "mps" else torch.float64
     weight = torch.as_tensor(given, device=labels.device, dtype=None if isinstance(given, Tensor) else exact)
     if weight.dim() and weight.shape != labels.shape:
-        raise ValueError(f"{name} has shape {tuple(weight.shape)}, labels have {tuple(labels.shape)}; give a number or one per cell")
+        raise ValueError(
+            f"{name} has shape {tuple(weight.shape)}, labels have {tuple(labels.shape)}; give a number or one per cell"
+        )
     if not bool((torch.isfinite(weight) & (weight >= 0)).all()):
         raise ValueError(f"{name} must be finite and not negative")
     return weight.expand(labels.shape)
 
 
 class LabelLookup:
-    """The label state as tensors on the training device: rows are looked up by sample index inside the step, proposals are written as cells.
+    """The label state as tensors on the training device: rows by sample index, proposals written as cells.
 
     `negative_weight` [C] multiplies the weight of observed negatives (see `labels.negative_weight` of a recipe).
     """
 
-    def __init__(self, state: LabelState, device: torch.device | str = "cpu", negative_weight: np.ndarray | None = None) -> None:
+    def __init__(
+        self, state: LabelState, device: torch.device | str = "cpu", negative_weight: np.ndarray | None = None
+    ) -> None:
         shape = (state.num_rows, state.num_classes)
         self._observed = torch.empty(shape, dtype=torch.int8, device=device)
         self._weight: Tensor | None = None
@@ -185,6 +192,9 @@ class LabelLookup:
             return
         pseudo, pseudo_weight = self._pseudo_tensors()
         device = pseudo.device
-        rows, cols = torch.from_numpy(written.rows).to(device), torch.from_numpy(written.cols.astype(np.int64)).to(device)
+        rows, cols = (
+            torch.from_numpy(written.rows).to(device),
+            torch.from_numpy(written.cols.astype(np.int64)).to(device),
+        )
         pseudo[rows, cols] = torch.from_numpy(np.ascontiguousarray(written.values)).to(device)
         pseudo_weight[rows, cols] = torch.from_numpy(np.ascontiguousarray(written.weights())).to(device)

@@ -73,7 +73,9 @@ class Loss(nn.Module):
         """Called once before training."""
 
     def evaluate(self, logits: Tensor, labels: LabelBatch, progress: Progress) -> LossOutput:
-        raise TypeError(f"{type(self).__name__} does not say how to evaluate cells: define evaluate(logits, labels, progress)")
+        raise TypeError(
+            f"{type(self).__name__} does not say how to evaluate cells: define evaluate(logits, labels, progress)"
+        )
 
     @property
     def unknown_push(self) -> float:
@@ -117,4 +119,8 @@ def activate(logits: Tensor, activation: str) -> Tensor:
 
 def hyper_parameters(module: nn.Module) -> dict[str, Any]:
     """The plain numbers and words a loss was made with (public attributes), for display."""
-    return {k: v for k, v in vars(module).items() if not k.startswith("_") and isinstance(v, bool | int | float | str) and k != "training"}
+    return {
+        k: v
+        for k, v in vars(module).items()
+        if not k.startswith("_") and isinstance(v, bool | int | float | str) and k != "training"
+    }

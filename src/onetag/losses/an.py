@@ -19,7 +19,9 @@ class AssumeNegative(Loss):
     (`smooth = "all"`, LS) or on unknown cells alone (`"negatives"`, N-LS); s is Cole's, not s/2. Observed negatives keep l- with weight 1.
     """
 
-    def __init__(self, negative_weight: float = 1.0, smoothing: float = 0.0, smooth: str = "all", eps: float = 0.0) -> None:
+    def __init__(
+        self, negative_weight: float = 1.0, smoothing: float = 0.0, smooth: str = "all", eps: float = 0.0
+    ) -> None:
         super().__init__()
         if smooth not in ("all", "negatives"):
             raise ValueError(f'smooth is "all" or "negatives", not {smooth!r}')

@@ -20,7 +20,9 @@ class AsymmetricLoss(Loss):
     optimized class (`stop_gradient=True` for the other one).
     """
 
-    def __init__(self, gamma_positive: float = 0.0, gamma_negative: float = 2.0, margin: float = 0.2, stop_gradient: bool = False) -> None:
+    def __init__(
+        self, gamma_positive: float = 0.0, gamma_negative: float = 2.0, margin: float = 0.2, stop_gradient: bool = False
+    ) -> None:
         super().__init__()
         self.gamma_positive = gamma_positive
         self.gamma_negative = gamma_negative
@@ -33,7 +35,9 @@ class AsymmetricLoss(Loss):
         if self.margin:
             shifted = torch.sigmoid(logits) - self.margin
             above = shifted > 0
-            p_m = where(above, shifted, torch.full_like(shifted, 0.5))  # 0.5 keeps powers and logs finite in the branch not taken
+            p_m = where(
+                above, shifted, torch.full_like(shifted, 0.5)
+            )  # 0.5 keeps powers and logs finite in the branch not taken
             # 1 - p_m = (1 - p) + margin, from the exact 1 - p
             decay = -torch.log(where(above, torch.sigmoid(-logits) + self.margin, torch.ones_like(shifted)))
             unknown = where(above, self._focus(p_m**self.gamma_negative) * decay, torch.zeros_like(shifted))

@@ -40,7 +40,11 @@ class RegularizedOnlineLabelEstimation(Loss):
         self._whole: Tensor | None = None
 
     def setup(self, facts: Facts) -> None:
-        start = generator("role", facts.seed).uniform(-_SPREAD, _SPREAD, (facts.num_samples, facts.num_classes)).astype("float32")
+        start = (
+            generator("role", facts.seed)
+            .uniform(-_SPREAD, _SPREAD, (facts.num_samples, facts.num_classes))
+            .astype("float32")
+        )
         dense = facts.observed.to_dense()
         start[dense == 1] = _CERTAIN
         start[dense == -1] = -_CERTAIN
@@ -52,7 +56,9 @@ class RegularizedOnlineLabelEstimation(Loss):
     def _rows(self, labels: LabelBatch, like: Tensor) -> Tensor:
         if self.estimator is None:
             if labels.index is not None:
-                raise RuntimeError("role keeps one estimate per training cell: call setup(Facts(observed=...)) before training")
+                raise RuntimeError(
+                    "role keeps one estimate per training cell: call setup(Facts(observed=...)) before training"
+                )
             # Somebody's own loop with a plain label matrix: these rows are the whole training set.
             self._whole = labels.observed.detach().to("cpu", torch.int8)
             self.setup(Facts(LabelTable.from_dense(self._whole.numpy())))
@@ -60,7 +66,11 @@ class RegularizedOnlineLabelEstimation(Loss):
         if self.estimator.device != like.device:
             self.to(like.device)
         whole = self._whole
-        other = whole is not None and whole.shape == labels.shape and not torch.equal(whole, labels.observed.to("cpu", torch.int8))
+        other = (
+            whole is not None
+            and whole.shape == labels.shape
+            and not torch.equal(whole, labels.observed.to("cpu", torch.int8))
+        )
         if labels.index is None and (other or len(self.estimator) != len(like)):
             raise ValueError(
                 f"role keeps one estimate per training cell and was set up for {len(self.estimator)} samples: "

@@ -32,7 +32,11 @@ class SoftmaxCrossEntropy(Loss):
         kept = logits
         if labels.has_weight:
             share = where(labels.is_negative, 1 - labels.weight.to(logits.dtype).clamp(0, 1), torch.ones_like(logits))
-            kept = where(share > 0, logits + torch.log(share.clamp_min(torch.finfo(logits.dtype).tiny)), torch.full_like(logits, -torch.inf))
+            kept = where(
+                share > 0,
+                logits + torch.log(share.clamp_min(torch.finfo(logits.dtype).tiny)),
+                torch.full_like(logits, -torch.inf),
+            )
         else:
             kept = where(present, logits, torch.full_like(logits, -torch.inf))
         # A picture without any class left in the denominator has no positive either: it must cost 0, not NaN.
@@ -46,5 +50,7 @@ class SoftmaxCrossEntropy(Loss):
             even = where(present, normaliser - logits, torch.zeros_like(logits)).sum(dim=1, keepdim=True) / choices
             spread = where(labels.is_positive, even / count, torch.zeros_like(logits))
             cells = (1 - self.smoothing) * cells + self.smoothing * spread
-        pictures = has_positive.sum().clamp_min(1).to(logits.dtype)  # a number over an integer tensor would be rounded to float32
+        pictures = (
+            has_positive.sum().clamp_min(1).to(logits.dtype)
+        )  # a number over an integer tensor would be rounded to float32
         return LossOutput(cells * (logits.numel() / pictures))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -55,14 +53,16 @@ def load_matrix(path: Path) -> NDArray[np.floating]:
 
 def _from_npz(path: Path) -> NDArray[Any]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # Opened here, because numpy leaves the file open where the archive turns out to be broken.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise DataError(path, "is no archive of arrays; numpy.savez makes one")
             if "features" in archive.files:
                 return np.asarray(archive["features"])
             arrays = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, SyntaxError, KeyError, zipfile.BadZipFile, zlib.error, MemoryError, OverflowError, TypeError,
-            NotImplementedError, RuntimeError) as error:  # fmt: skip
+    except DataError:
+        raise
+    except Exception as error:  # as above; and an archive may be broken in more ways yet
         raise DataError(
             path, f"cannot be read as an archive of NumPy arrays ({_short(error)}); numpy.savez makes one"
         ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -85,7 +86,11 @@ def _annotations(path: Path, pictures: list[str], attributes: list[str], certain
     """[pictures, attributes] of +1 / -1, 0 where nothing certain enough is said."""
     try:
         # Some rows of the official file have a column too many at the end; the first four are sound.
-        table = np.loadtxt(path, dtype=np.int32, comments=None, usecols=(0, 1, 2, 3), ndmin=2, encoding="utf-8")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an empty file is refused below
+            table = np.loadtxt(path, dtype=np.int32, comments=None, usecols=(0, 1, 2, 3), ndmin=2, encoding="utf-8")
+        if table.shape[1] < 4:
+            raise ValueError("no rows")
         numbers = [np.array(part, dtype=np.int32) for part in (pictures, attributes)]
     except (ValueError, OverflowError) as error:
         raise DataError(path, f"cannot be read as rows of picture, attribute, present, certainty ({error})") from error

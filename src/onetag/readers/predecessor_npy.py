@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -79,9 +80,11 @@ def _side(path: Path, side: str, options: ReadOptions) -> tuple[list[str] | None
     if len(names) != len(dense):
         raise DataError(images, f"has {len(names):,} names for the {len(dense):,} rows of {file.name}")
     try:
+        if names.dtype.kind == "U" and np.ascontiguousarray(names).view(np.uint32).max(initial=0) > sys.maxunicode:
+            raise ValueError("a character beyond Unicode")
         listed = [(name.decode() if isinstance(name, bytes) else name).replace("\\", "/") for name in names.tolist()]
         "".join(listed).encode()
-    except UnicodeError as error:
+    except ValueError as error:
         raise DataError(images, f"holds names that are no text ({error})") from error
     refuse_outside(images, listed)
     return listed, truth, observed

@@ -31,7 +31,13 @@ class ScenesReader(Reader):
     priority = 99
     complete = True
 
-    def __init__(self, sizes: dict[str, int] | None = None, seed: int = 0, mean_tags: float = _scenes.DEFAULT, listener: Listener | None = None) -> None:
+    def __init__(
+        self,
+        sizes: dict[str, int] | None = None,
+        seed: int = 0,
+        mean_tags: float = _scenes.DEFAULT,
+        listener: Listener | None = None,
+    ) -> None:
         self._sizes = sizes or SIZES
         self._seed = seed
         self._mean_tags = mean_tags
@@ -45,10 +51,17 @@ class ScenesReader(Reader):
         splits = {name: self._split(name, size, complete) for name, size in self._sizes.items()}
         sizes = ", ".join(f"{size:,} {name}" for name, size in self._sizes.items())
         rest = "negative" if complete else "unknown"
-        return Data(splits, f"drawn scenes: {sizes} pictures, {len(_scenes.CLASSES)} classes, rest {rest}", None, complete)
+        return Data(
+            splits, f"drawn scenes: {sizes} pictures, {len(_scenes.CLASSES)} classes, rest {rest}", None, complete
+        )
 
     def _split(self, name: str, size: int, complete: bool) -> Split:
-        folder = cache_folder() / "scenes" / f"v{_scenes.VERSION}-seed{self._seed}-tags{self._mean_tags:g}" / f"{name}-{size}"
+        folder = (
+            cache_folder()
+            / "scenes"
+            / f"v{_scenes.VERSION}-seed{self._seed}-tags{self._mean_tags:g}"
+            / f"{name}-{size}"
+        )
         if not (folder / "scenes.json").exists():
             _draw_all(folder, self._seed, name, size, self._mean_tags, self._listener)
         tags = json.loads((folder / "scenes.json").read_text(encoding="utf-8"))["tags"]
@@ -72,7 +85,9 @@ def _draw_all(folder: Path, seed: int, name: str, size: int, mean_tags: float, l
                 tags.append(found)
                 boxes.append(where)
             listener.advance(f"drawing {name} pictures", len(tags), size)
-    (aside / "scenes.json").write_text(json.dumps({"classes": _scenes.CLASSES, "tags": tags, "boxes": boxes}), encoding="utf-8")
+    (aside / "scenes.json").write_text(
+        json.dumps({"classes": _scenes.CLASSES, "tags": tags, "boxes": boxes}), encoding="utf-8"
+    )
     try:
         aside.rename(folder)
     except OSError as error:

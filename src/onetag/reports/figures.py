@@ -30,7 +30,10 @@ def _svg(figure: Any) -> str:
 
 
 def curves(
-    series: Mapping[str, Sequence[Mapping[int, float]]], label: str, scale: float = 1.0, levels: Mapping[str, float] | None = None
+    series: Mapping[str, Sequence[Mapping[int, float]]],
+    label: str,
+    scale: float = 1.0,
+    levels: Mapping[str, float] | None = None,
 ) -> str:
     """A line per name (mean over its runs, at the epochs that all of them have), a band of one deviation where there are several."""
     figure, axes = _figure(8, 3.6)
@@ -42,7 +45,9 @@ def curves(
         values = scale * np.array([[run[epoch] for epoch in epochs] for run in there])
         colour, style = _COLOURS[number % len(_COLOURS)], _STYLES[number % len(_STYLES)]
         mean = values.mean(axis=0)
-        axes.plot(epochs, mean, style, color=colour, label=name, linewidth=1.8, marker="o" if len(epochs) == 1 else None)
+        axes.plot(
+            epochs, mean, style, color=colour, label=name, linewidth=1.8, marker="o" if len(epochs) == 1 else None
+        )
         if len(values) > 1:
             deviation = values.std(axis=0, ddof=1)
             axes.fill_between(epochs, mean - deviation, mean + deviation, color=colour, alpha=0.15, linewidth=0)

@@ -52,7 +52,11 @@ def group(runs: Sequence[Run]) -> list[Group]:
     found: dict[str, Group] = {}
     for run in runs:
         config = run.config()
-        name = config["method"] if config["thresholds_from"]["rule"] != "matched" else f"{config['method']} (no complete labels)"
+        name = (
+            config["method"]
+            if config["thresholds_from"]["rule"] != "matched"
+            else f"{config['method']} (no complete labels)"
+        )
         part = found.setdefault(name, Group(name, [], [], []))
         part.configs.append(config)
         part.metrics.append([record for record in run.metrics() if "test" not in record])
@@ -75,7 +79,9 @@ def write_report(paths: Sequence[Path | str], out: Path) -> Path:
         raise OnetagError("a report needs at least one run")
     groups = group(runs)
     parts = [_head(groups), _table(groups)]
-    parts += [f"<figure>{svg}<figcaption>{html.escape(caption)}</figcaption></figure>" for svg, caption in _figures(groups)]
+    parts += [
+        f"<figure>{svg}<figcaption>{html.escape(caption)}</figcaption></figure>" for svg, caption in _figures(groups)
+    ]
     parts.append(_examples(groups))
     parts.append(_about(groups))
     body = "\n".join(part for part in parts if part)
@@ -101,19 +107,31 @@ def _head(groups: list[Group]) -> str:
 
 
 def _table(groups: list[Group]) -> str:
-    columns = [("map", "mAP"), ("micro_f1", "micro F1"), ("macro_f1", "macro F1"), ("precision_at_1", "precision at 1"), ("recall_at_3", "recall at 3")]
+    columns = [
+        ("map", "mAP"),
+        ("micro_f1", "micro F1"),
+        ("macro_f1", "macro F1"),
+        ("precision_at_1", "precision at 1"),
+        ("recall_at_3", "recall at 3"),
+    ]
     most = max(len(part.runs) for part in groups)
     fair = [part for part in groups if not _knows_all(part) and len(part.runs) == most]
-    best = {key: max((float(np.mean(g.values(key))) for g in fair if g.values(key)), default=None) for key, _ in columns}
+    best = {
+        key: max((float(np.mean(g.values(key))) for g in fair if g.values(key)), default=None) for key, _ in columns
+    }
     rows = []
     for part in groups:
         cells = []
         for key, _ in columns:
             values = part.values(key)
             top = best[key]
-            is_best = part in fair and len(fair) > 1 and bool(values) and top is not None and float(np.mean(values)) >= top
+            is_best = (
+                part in fair and len(fair) > 1 and bool(values) and top is not None and float(np.mean(values)) >= top
+            )
             cells.append(f'<td class="{"best" if is_best else ""}">{spread(values)}</td>')
-        rows.append(f"<tr><th scope=row>{html.escape(part.name)}</th><td class=words>{html.escape(_summary(part))}</td>{''.join(cells)}</tr>")
+        rows.append(
+            f"<tr><th scope=row>{html.escape(part.name)}</th><td class=words>{html.escape(_summary(part))}</td>{''.join(cells)}</tr>"
+        )
     head = "".join(f"<th scope=col>{name}</th>" for _, name in columns)
     return (
         f"<h2>How good is it?</h2><div class=scroll><table><thead><tr><th scope=col>method</th><th scope=col class=words>what it does</th>{head}</tr></thead>"
@@ -136,25 +154,50 @@ def _figures(groups: list[Group]) -> list[tuple[str, str]]:
     found = []
     val = {g.name: g.curve("val", "map") for g in groups if any(g.curve("val", "map"))}
     if val:
-        found.append((figures.curves(val, "validation mAP (%)", 100), "Learning curves: validation mAP after each epoch (bands: one deviation over seeds)."))
+        found.append(
+            (
+                figures.curves(val, "validation mAP (%)", 100),
+                "Learning curves: validation mAP after each epoch (bands: one deviation over seeds).",
+            )
+        )
     shown = {g.name: g.curve("positive_loss") for g in groups if any(g.curve("positive_loss"))}
     if shown:
-        found.append((figures.curves(shown, "loss of known positives"), "Training loss of the known tags. Under AN it stays high: assumed negatives pull against every tag."))
+        found.append(
+            (
+                figures.curves(shown, "loss of known positives"),
+                "Training loss of the known tags. Under AN it stays high: assumed negatives pull against every tag.",
+            )
+        )
     right = {g.name: g.curve("pseudo_precision") for g in groups if any(g.curve("pseudo_precision"))}
     if right:
         coin = next(level for g in groups for c in g.curve("pseudo_precision_of_a_coin") for level in c.values())
-        found.append((figures.curves(right, "right pseudo-labels (%)", 100, {"drawn at random": 100 * coin}), "How many pseudo-labels are right, by epoch."))
-    ap = {g.name: g.configs[0]["results"].get("test", g.configs[0]["results"].get("val", {})).get("average_precision") for g in groups}
+        found.append(
+            (
+                figures.curves(right, "right pseudo-labels (%)", 100, {"drawn at random": 100 * coin}),
+                "How many pseudo-labels are right, by epoch.",
+            )
+        )
+    ap = {
+        g.name: g.configs[0]["results"].get("test", g.configs[0]["results"].get("val", {})).get("average_precision")
+        for g in groups
+    }
     known = {name: values for name, values in ap.items() if values}
     if known:
         first = next(iter(known.values()))
         if len(first) <= 60:
-            found.append((figures.per_class(known, groups[0].configs[0]["train"]["shown"]), "Average precision of each tag (first seed), tags ordered by how often they were shown."))
+            found.append(
+                (
+                    figures.per_class(known, groups[0].configs[0]["train"]["shown"]),
+                    "Average precision of each tag (first seed), tags ordered by how often they were shown.",
+                )
+            )
     return found
 
 
 def _examples(groups: list[Group]) -> str:
-    part = next((g for g in groups if not _knows_all(g) and (g.runs[0].path / "examples" / "examples.json").exists()), None)
+    part = next(
+        (g for g in groups if not _knows_all(g) and (g.runs[0].path / "examples" / "examples.json").exists()), None
+    )
     if part is None:
         return ""
     folder = part.runs[0].path / "examples"
@@ -166,10 +209,19 @@ def _examples(groups: list[Group]) -> str:
         tags = []
         for name, score in given.items():
             kind = "found" if true is None or name in true else "wrong"
-            tags.append(f'<li class={kind if true is not None else "given"}>{_SIGN[kind] if true is not None else ""}{html.escape(name)} <small>{score:.2f}</small></li>')
-        tags += [f"<li class=missed>{_SIGN['missed']}{html.escape(name)}</li>" for name in true or () if name not in given]
-        cards.append(f'<div class=card><img alt="{html.escape(example["path"])}" src="data:image/jpeg;base64,{data}"><ul>{"".join(tags)}</ul></div>')
-    legend = "".join(f"<span class={kind}>{_SIGN[kind]}{words}</span> " for kind, words in (("found", "found"), ("missed", "missed"), ("wrong", "wrong")))
+            tags.append(
+                f"<li class={kind if true is not None else 'given'}>{_SIGN[kind] if true is not None else ''}{html.escape(name)} <small>{score:.2f}</small></li>"
+            )
+        tags += [
+            f"<li class=missed>{_SIGN['missed']}{html.escape(name)}</li>" for name in true or () if name not in given
+        ]
+        cards.append(
+            f'<div class=card><img alt="{html.escape(example["path"])}" src="data:image/jpeg;base64,{data}"><ul>{"".join(tags)}</ul></div>'
+        )
+    legend = "".join(
+        f"<span class={kind}>{_SIGN[kind]}{words}</span> "
+        for kind, words in (("found", "found"), ("missed", "missed"), ("wrong", "wrong"))
+    )
     return f"<h2>What it says</h2><p>Tags of <b>{html.escape(part.name)}</b> on pictures chosen by chance. {legend}</p><div class=grid>{''.join(cards)}</div>"
 
 
@@ -184,7 +236,10 @@ def _about(groups: list[Group]) -> str:
         if "mean_tags" in rule:
             text += f", {rule['mean_tags']:.2f} tags per picture ({rule['mean_tags_source']})"
         epochs = ", ".join(f"{config['epochs']['best']} of {config['epochs']['last']}" for config in part.configs)
-        items.append(f"<li><b>{html.escape(part.name)}</b>: {html.escape(text)}; epochs used: {epochs}; " f"{'; '.join(html.escape(str(run.path)) for run in part.runs)}</li>")
+        items.append(
+            f"<li><b>{html.escape(part.name)}</b>: {html.escape(text)}; epochs used: {epochs}; "
+            f"{'; '.join(html.escape(str(run.path)) for run in part.runs)}</li>"
+        )
     return f"<h2>How it was measured</h2><ul class=about>{''.join(items)}</ul>"
 
 
