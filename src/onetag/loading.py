@@ -15,6 +15,7 @@ from onetag import catalog
 from onetag.core.errors import OnetagError, UsageError, nearest
 from onetag.core.reading import PICTURE_SUFFIXES, Reader, ReadOptions
 from onetag.core.split import Data
+from onetag.core.vocabulary import Vocabulary, beside
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,15 @@ def load(
 
 
 def read(source: str, options: ReadOptions, format: str | None = None, places: Mapping[str, str] | None = None) -> Data:
+    """Data from a path or a data set's name, under the names of a `labels.toml` beside it."""
+    data = _read(source, options, format, places)
+    found = beside(data.source) if data.source is not None else None
+    return data if found is None else Vocabulary.read(found).apply(data)
+
+
+def _read(
+    source: str, options: ReadOptions, format: str | None = None, places: Mapping[str, str] | None = None
+) -> Data:
     named = NAMED.get(source)
     if named is not None and not Path(source).exists():
         reader = _reader(named.reader)

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from onetag.core import draws
 from onetag.core.errors import UsageError, nearest
 from onetag.core.labels import REST_NEGATIVE, REST_UNKNOWN, LabelTable
+from onetag.core.split import Objects
 
-DRAWS = ("uniform", "official")
+DRAWS = ("uniform", "official", "frequent", "largest", "central")
 _FORMS = ("given", "full", "one_positive", "one_positive_all_negatives", "positives:K,negatives:M", "share:X")
 
 
@@ -43,9 +44,19 @@ class Regime:
 
 
 def observe(
-    truth: LabelTable, annotation: str, ids: NDArray[np.str_], draw: str = "uniform", seed: int = 1200
+    truth: LabelTable,
+    annotation: str,
+    ids: NDArray[np.str_],
+    draw: str = "uniform",
+    seed: int = 1200,
+    objects: Objects | None = None,
 ) -> LabelTable:
-    """Hide labels of complete data. `ids` make the uniform draw independent of the order of rows; the official one depends on it."""
+    """Hide labels of complete data.
+
+    `uniform` depends on the seed and each sample's id alone; `official` on the order of the rows. Biased draws resemble people:
+    `frequent` names the class that most pictures have, `largest` the largest object, `central` the one nearest the middle (both
+    need `objects`). Negatives, where any are revealed, and ties are drawn uniformly.
+    """
     if draw not in DRAWS:
         raise UsageError(f"draw {draw!r} does not exist; {nearest(draw, DRAWS)}")
     if annotation in ("given", "full"):
@@ -56,18 +67,37 @@ def observe(
             f"annotation {annotation!r} hides labels of complete data, but {int(truth.class_counts(0).sum())} cells are unknown"
         )
     if regime.share is not None:
+        if draw != "uniform":
+            raise UsageError(f"a share of the labels is drawn uniformly, not by {draw!r}")
         return _share(truth, regime.share, ids, seed)
     if draw == "official":
         return _official(truth, regime, seed)
     dense = truth.to_dense()
     kept = np.zeros_like(dense)
+    rank = _rank(truth, draw, objects)
     for value, count in ((1, regime.positives), (-1, regime.negatives)):
         is_value = dense == value
         if count < 0:
             kept[is_value] = value
         elif count:
-            kept[_lowest(_noise(dense.shape, ids, seed, value), is_value, count)] = value
+            noise = _noise(dense.shape, ids, seed, value)
+            kept[_lowest(noise, is_value, count, rank if value == 1 else None)] = value
     return LabelTable.from_dense(kept)
+
+
+def _rank(truth: LabelTable, draw: str, objects: Objects | None) -> NDArray[np.float64] | None:
+    """What a biased draw names first has the lowest number, per cell; tags without an object come last."""
+    if draw == "frequent":
+        return np.broadcast_to(-truth.class_counts(1).astype(np.float64), (len(truth), truth.num_classes))
+    if draw not in ("largest", "central"):
+        return None
+    if objects is None:
+        raise UsageError(
+            f"the draw {draw!r} needs to know where things are, and this data has no boxes (COCO, VOC's XML and scenes have)"
+        )
+    rank = np.full((len(truth), truth.num_classes), np.inf)
+    np.minimum.at(rank, (objects.rows, objects.classes), -objects.area if draw == "largest" else objects.distance)
+    return rank
 
 
 def _noise(shape: tuple[int, ...], ids: NDArray[np.str_], seed: int, purpose: int) -> NDArray[np.uint64]:
@@ -77,10 +107,16 @@ def _noise(shape: tuple[int, ...], ids: NDArray[np.str_], seed: int, purpose: in
     return np.stack(columns, axis=1) if columns else np.zeros(shape, np.uint64)
 
 
-def _lowest(noise: NDArray[np.uint64], is_candidate: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:
-    """Per row, the `count` candidates with the lowest numbers (all, where there are fewer)."""
+def _lowest(
+    noise: NDArray[np.uint64], is_candidate: NDArray[np.bool_], count: int, rank: NDArray[np.float64] | None = None
+) -> NDArray[np.bool_]:
+    """Per row, the `count` candidates with the lowest rank, then the lowest noise (all, where there are fewer)."""
     keyed = np.where(is_candidate, noise >> np.uint64(1), np.iinfo(np.uint64).max)
-    order = np.argsort(keyed, axis=1, kind="stable")[:, :count]
+    order = np.argsort(keyed, axis=1, kind="stable")
+    if rank is not None:
+        places = np.take_along_axis(np.where(is_candidate, rank, np.inf), order, axis=1)
+        order = np.take_along_axis(order, np.argsort(places, axis=1, kind="stable"), axis=1)
+    order = order[:, :count]
     chosen = np.zeros(is_candidate.shape, bool)
     np.put_along_axis(chosen, order, True, axis=1)
     return chosen & is_candidate

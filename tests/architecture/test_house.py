@@ -27,6 +27,7 @@ COMMANDS = {
         "--annotation-seed", "--val", "--val-share", "--test", "--epochs", "--batch-size", "--lr", "--image-size", "--seed",
         "--mean-tags", "--resume", "--strict", "--download", "--allow-code", *_DATA,
     },
+    "simulate": {"-o", "--out", "--annotation", "--draw", "--seed", "--with-truth", *_DATA},
     "predict": {"-o", "--out", "--sidecar", "--top", "--min-score", "--all-scores", *_DATA},
     "eval": {"--labels", *_DATA},
     "features": {"-o", "--out", "--backbone", "--weights", "--image-size", "--labels", "--download", *_DATA},

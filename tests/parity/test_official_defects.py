@@ -15,7 +15,6 @@ from __future__ import annotations
 import inspect
 import math
 import re
-import time
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -262,8 +261,8 @@ def test_A13_ties_are_broken_by_sample_id() -> None:
     assert sorted(ids[row] for row in proposal.rows) == sorted(ids)[:100]
 
 
-def test_A14_selection_neither_copies_all_scores_nor_loops_over_cells() -> None:
-    """There, a vstack for each batch copies tens of gigabytes, and a million entries are written one by one."""
+def test_A14_selection_holds_a_fraction_of_the_scores() -> None:
+    """There, a vstack for each batch copies tens of gigabytes (and loops; how long ours takes: test_apl.py)."""
     rows, classes, size = 100_000, 20, 2048
     state = unknown(rows, classes)
 
@@ -274,14 +273,12 @@ def test_A14_selection_neither_copies_all_scores_nor_loops_over_cells() -> None:
             yield index, rng.random((len(index), classes), dtype=np.float32)
 
     tracemalloc.start()
-    start = time.perf_counter()
     proposal = AsymmetricPseudoLabeling(proportion=0.1, warmup=1).after_epoch(state, give, Progress(1, 11))
-    taken, (_, peak) = time.perf_counter() - start, tracemalloc.get_traced_memory()
+    _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert proposal is not None
     assert len(proposal) == classes * 1000
     assert peak < rows * classes * 4  # less than the scores alone, let alone copies of them
-    assert taken < 2.0
 
 
 def test_A15_small_classes_and_classes_without_positive_are_no_special_case() -> None:

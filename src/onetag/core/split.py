@@ -17,6 +17,44 @@ from onetag.core.labels import LabelTable
 
 
 @dataclass(frozen=True)
+class Objects:
+    """Where things are, one entry per object: its sample's row, its class, the share of the picture that it takes, and how far its middle
+    is from the picture's (0: the very middle, 1: a corner)."""
+
+    rows: NDArray[np.int64]
+    classes: NDArray[np.int32]
+    area: NDArray[np.float32]
+    distance: NDArray[np.float32]
+
+    @classmethod
+    def from_boxes(cls, rows: ArrayLike, classes: ArrayLike, boxes: ArrayLike, sizes: ArrayLike) -> Objects:
+        """From boxes (x0, y0, x1, y1) in pictures of these sizes (width, height), one of each per object."""
+        corners = np.asarray(boxes, np.float64).reshape(-1, 4)
+        size = np.maximum(np.asarray(sizes, np.float64).reshape(-1, 2), 1)
+        extent = np.clip(corners[:, 2:] - corners[:, :2], 0, None) / size
+        middle = (corners[:, :2] + corners[:, 2:]) / (2 * size) - 0.5
+        return cls(
+            np.asarray(rows, np.int64), np.asarray(classes, np.int32), extent.prod(axis=1).astype(np.float32),
+            (np.hypot(middle[:, 0], middle[:, 1]) / np.sqrt(0.5)).astype(np.float32),
+        )  # fmt: skip
+
+    def select(self, index: NDArray[np.int64]) -> Objects:
+        """The objects of these samples, whose rows are counted anew."""
+        order = np.argsort(self.rows, kind="stable")
+        starts = np.searchsorted(self.rows[order], index)
+        counts = np.searchsorted(self.rows[order], index, side="right") - starts
+        picks = order[np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())]
+        rows = np.repeat(np.arange(len(index)), counts)
+        return Objects(rows, self.classes[picks], self.area[picks], self.distance[picks])
+
+    def rename_classes(self, order: Sequence[int]) -> Objects:
+        """Class `c` becomes `order[c]`; objects of classes that become -1 are left out."""
+        renamed = np.asarray(order, np.int32)[self.classes]
+        keep = renamed >= 0
+        return Objects(self.rows[keep], renamed[keep], self.area[keep], self.distance[keep])
+
+
+@dataclass(frozen=True)
 class Split:
     """`ids` name samples for good (usually the path as written in the source); `truth` never enters a training batch."""
 
@@ -27,6 +65,7 @@ class Split:
     features: NDArray[np.floating] | None = None
     truth: LabelTable | None = None
     groups: NDArray[np.str_] | None = None
+    objects: Objects | None = None
 
     def __post_init__(self) -> None:
         if len(self.classes) != self.labels.num_classes:
@@ -50,6 +89,7 @@ class Split:
             features=None if self.features is None else self.features[at],
             truth=None if self.truth is None else self.truth.select(at),
             groups=None if self.groups is None else self.groups[at],
+            objects=None if self.objects is None else self.objects.select(at),
         )
 
     def with_classes(self, classes: Sequence[str], source: str = "this data") -> Split:
@@ -67,6 +107,7 @@ class Split:
             classes=tuple(classes),
             labels=self.labels.rename_classes(order, len(classes)),
             truth=None if self.truth is None else self.truth.rename_classes(order, len(classes)),
+            objects=None if self.objects is None else self.objects.rename_classes(order),
         )
 
 

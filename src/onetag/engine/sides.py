@@ -94,7 +94,8 @@ def _revealed(recipe: Recipe, data: Data) -> Split:
             "(say --labels complete if they are not)"
         )
     return replace(
-        whole, labels=observe(whole.truth, recipe.annotation, whole.ids, recipe.draw, recipe.annotation_seed)
+        whole,
+        labels=observe(whole.truth, recipe.annotation, whole.ids, recipe.draw, recipe.annotation_seed, whole.objects),
     )
 
 

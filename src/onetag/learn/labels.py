@@ -111,7 +111,6 @@ def label_batch(
         )
     if pseudo is not None:
         pseudo = torch.as_tensor(pseudo, device=matrix.device)
-        pseudo = pseudo if pseudo.is_floating_point() else pseudo.to(torch.get_default_dtype())
         if pseudo.shape != matrix.shape:
             raise ValueError(f"pseudo has shape {tuple(pseudo.shape)}, labels have {tuple(matrix.shape)}")
         if not bool((torch.isnan(pseudo) | ((pseudo >= 0) & (pseudo <= 1))).all()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -82,6 +82,12 @@ class Loss(nn.Module):
         """The weight with which the loss pushes an unknown cell, for `labels.negative_weight = "auto"`."""
         return 1.0
 
+    def extra_repr(self) -> str:
+        plain = {name: value for name, value in vars(self).items() if not name.startswith("_") and name != "training"}
+        return ", ".join(
+            f"{name}={value!r}" for name, value in plain.items() if isinstance(value, bool | int | float | str)
+        )
+
     def parameter_groups(self) -> list[ParameterGroup]:
         """Parameters of the loss itself; none by default."""
         return []
@@ -115,12 +121,3 @@ def activate(logits: Tensor, activation: str) -> Tensor:
     if activation == "sigmoid":
         return torch.sigmoid(wide)
     raise ValueError(f"unknown activation {activation!r}; valid: sigmoid, softmax")
-
-
-def hyper_parameters(module: nn.Module) -> dict[str, Any]:
-    """The plain numbers and words a loss was made with (public attributes), for display."""
-    return {
-        k: v
-        for k, v in vars(module).items()
-        if not k.startswith("_") and isinstance(v, bool | int | float | str) and k != "training"
-    }

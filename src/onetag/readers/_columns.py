@@ -57,9 +57,8 @@ def find(names: Sequence[str], options: ReadOptions, needs_path: bool, vocabular
     path = role(options.path_column, PATH, "path")
     tags = role(options.tags_column, TAGS, "tags")
     if path is None and needs_path:
-        raise ValueError(
-            f"no column of paths: one named path, file_name or image is expected (or --path-column NAME); the columns are {listed(names, 8)}"
-        )
+        wanted = "one named path, file_name or image is expected (or --path-column NAME)"
+        raise ValueError(f"no column of paths: {wanted}; the columns are {listed(names, 8)}")
     others = {name: plain.get(name) for name in ("negatives", "truth", "split")}
     group = role(options.group_column, ("group",), "group")
     # `value` is the sign of a tag in the long form (path, tag, value), which `complete` writes.
@@ -133,12 +132,10 @@ class ClassColumns:
                 for rows, values in self._entries[name]:
                     found.append((rows, np.repeat(code, len(rows)), values))
         if not found and not len(vocabulary):
-            example = next(iter(self._wrong.items()), None)
-            shown = f" (column {example[0]!r} holds {example[1][1][:40]!r})" if example else ""
-            raise RowError(
-                example[1][0] if example else 0,
-                f"no column of tags, and no column holds only 1, 0, -1 or nothing{shown}; name the tags' column tags, or give --tags-column NAME",
-            )
+            name, (record, cell) = next(iter(self._wrong.items()), ("", (0, "")))
+            shown = f" (column {name!r} holds {cell[:40]!r})" if name else ""
+            remedy = "name the tags' column tags, or give --tags-column NAME"
+            raise RowError(record, f"no column of tags, and no column holds only 1, 0, -1 or nothing{shown}; {remedy}")
         if ignored:
             notes.append(f"columns that are no classes were ignored: {listed(ignored)}")
         if empty:
@@ -148,6 +145,5 @@ class ClassColumns:
 
 def _tally(values: NDArray[np.int8]) -> NDArray[np.int64]:
     """How many are +-1, 0, empty, other."""
-    return np.array(
-        [(np.abs(values) == 1).sum(), (values == 0).sum(), (values == _EMPTY).sum(), (values == _OTHER).sum()], np.int64
-    )
+    minus, zero, plus, empty, other = np.bincount(values + 1, minlength=5)
+    return np.array([minus + plus, zero, empty, other], np.int64)

@@ -134,4 +134,4 @@ def _written(cell: Any) -> Any:
 
 
 def _kind(cell: Any) -> str:
-    return {list: "a list", dict: "an object"}.get(type(cell), "a single value")
+    return "a list" if isinstance(cell, list) else "an object" if isinstance(cell, dict) else "a single value"

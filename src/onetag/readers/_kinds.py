@@ -11,7 +11,8 @@ from onetag.readers._json_lines import JsonLines
 from onetag.readers._source import Source
 
 TABLES: dict[str, type[Source]] = {
-    ".csv": Delimited, ".tsv": Delimited, ".tab": Delimited, ".parquet": Columnar, ".pq": Columnar, ".jsonl": JsonLines, ".ndjson": JsonLines,
+    ".csv": Delimited, ".tsv": Delimited, ".tab": Delimited, ".parquet": Columnar, ".pq": Columnar,
+    ".jsonl": JsonLines, ".ndjson": JsonLines,
 }  # fmt: skip
 
 

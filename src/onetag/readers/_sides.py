@@ -77,10 +77,9 @@ def known_split(
     return Split(ids, classes, known, paths)
 
 
-def counted(number: int, word: str) -> str:
+def counted(number: int, word: str, plural: str = "") -> str:
     """`1 picture`, `12,345 pictures`, `2 classes`."""
-    plural = word if number == 1 else word + ("es" if word.endswith("s") else "s")
-    return f"{number:,} {plural}"
+    return f"{number:,} {word if number == 1 else plural or word + ('es' if word.endswith('s') else 's')}"
 
 
 def listed(names: Iterable[str], most: int = 5) -> str:

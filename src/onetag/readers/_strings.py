@@ -65,6 +65,13 @@ def to_numpy(chunks: Sequence[pa.StringArray]) -> NDArray[np.str_]:
     return cast("NDArray[np.str_]", made)
 
 
+def text_array(names: Sequence[str]) -> NDArray[np.str_]:
+    """The same for names that are in memory already."""
+    width = max(map(len, names), default=1)
+    kind = np.str_ if len(names) * width <= _FIXED_WIDTH else np.dtypes.StringDType()
+    return cast("NDArray[np.str_]", np.array(names, dtype=kind))
+
+
 def joined(folder: str, ids: NDArray[np.str_], some_are_absolute: bool = False) -> NDArray[np.str_]:
     """Full paths; ids that are absolute already stay as they are."""
     if not len(ids):

@@ -14,8 +14,8 @@ from onetag.core.reading import DataError, Reader, ReadOptions, is_complete
 from onetag.core.split import Data, Split
 from onetag.readers._paths import PathCheck
 from onetag.readers._rows import Rows
-from onetag.readers._source import Source
 from onetag.readers._sides import ORDER, SIDES, class_names, echo
+from onetag.readers._source import Source
 from onetag.readers._tags import Vocabulary
 
 

@@ -127,7 +127,11 @@ class Separator:
         """Whether the distinct values of a column are few, and hold nothing that separates."""
         import pyarrow.types as types
 
-        if len(column.dictionary) > len(column) or is_list(column.type.value_type) or types.is_nested(column.type.value_type):
+        if (
+            len(column.dictionary) > len(column)
+            or is_list(column.type.value_type)
+            or types.is_nested(column.type.value_type)
+        ):
             return False
         data = raw(as_text(column.dictionary))
         return not any(sign.encode() in data for sign in {*self._candidates, self.found or "|"})
@@ -169,7 +173,9 @@ def encode(
     tags = [*as_text(encoded.dictionary).to_pylist(), ""]
     is_used = np.bincount(indices, minlength=len(tags)) > 0  # the dictionary of a file may hold what no row uses
     try:
-        codes = vocabulary.codes([tag if used else "" for tag, used in zip(tags, is_used.tolist(), strict=True)])[indices]
+        codes = vocabulary.codes([tag if used else "" for tag, used in zip(tags, is_used.tolist(), strict=True)])[
+            indices
+        ]
     except RowError as error:
         raise RowError(int(rows[np.argmax(indices == error.record)]), error.message) from None
     if len(codes) and codes.min() < 0:
@@ -198,7 +204,7 @@ def as_text(column: pa.Array) -> pa.StringArray:
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
         if pc.all(pc.fill_null(pc.equal(column, pc.round(column)), True)).as_py():
             column = column.cast(pa.int64(), safe=False)
-    if types.is_nested(kind) or types.is_binary(kind) and not types.is_string(kind):
+    if types.is_nested(kind) or (types.is_binary(kind) and not types.is_string(kind)):
         raise RowError(0, f"the column holds {kind}, where text is expected")
     text = column if types.is_string(kind) else column.cast(pa.string())
     return pc.fill_null(text, "") if text.null_count else text

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,9 @@ from numpy.typing import NDArray
 from onetag.core.reading import PICTURE_SUFFIXES
 from onetag.core.split import Problem
 
+R = TypeVar("R")
 _QUICK = 1 << 16
+_TASK = 64  # files that one task of a thread looks at: a task each would cost more than it does
 _MOST_LINKS = 16  # folders that link to each other would otherwise multiply
 
 
@@ -103,18 +106,27 @@ def same_content(root: Path, names: Sequence[str]) -> NDArray[np.int64]:
     """For each file the first one with the same bytes. Only files of equal size are read: their first 64 KiB, then all of them."""
     owner = np.arange(len(names), dtype=np.int64)
     with ThreadPoolExecutor(8) as pool:
-        sizes = list(pool.map(lambda name: _size(root / name), names))
+
+        def each(make: Callable[[Path], R], members: Sequence[int]) -> list[R]:
+            parts = [members[start : start + _TASK] for start in range(0, len(members), _TASK)]
+            made = pool.map(lambda part: [make(root / names[at]) for at in part], parts)
+            return [one for part in made for one in part]
+
+        sizes = each(_size, range(len(names)))
         groups = _groups((size, at) for at, size in enumerate(sizes) if size)  # empty files are broken, not alike
-        for limit in (_QUICK, None):
-            members = [at for group in groups for at in group if limit or sizes[at] > _QUICK]
-            done = [] if limit else [group for group in groups if sizes[group[0]] <= _QUICK]
-            hashes = pool.map(lambda at, limit=limit: _hash(root / names[at], limit), members)
-            groups = done + _groups(
-                ((sizes[at], found), at) for at, found in zip(members, hashes, strict=True) if found
-            )
+        members = [at for group in groups for at in group]
+        groups = _groups((pair, at) for at, pair in _hashed(sizes, members, each(_quick_hash, members)))
+        done = [group for group in groups if sizes[group[0]] <= _QUICK]
+        members = [at for group in groups for at in group if sizes[at] > _QUICK]
+        groups = done + _groups((pair, at) for at, pair in _hashed(sizes, members, each(_hash, members)))
     for group in groups:
         owner[group] = group[0]
     return owner
+
+
+def _hashed(sizes: list[int], members: list[int], hashes: list[bytes]) -> Iterator[tuple[int, tuple[int, bytes]]]:
+    """(file, (size, hash)) of those that could be read."""
+    return ((at, (sizes[at], found)) for at, found in zip(members, hashes, strict=True) if found)
 
 
 def _groups(pairs: Iterable[tuple[Hashable, int]]) -> list[list[int]]:
@@ -132,14 +144,19 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _hash(path: Path, limit: int | None) -> bytes:
-    """Of the first bytes or of all; empty for a file that cannot be read: it is like no other, and `check` says what is wrong with it."""
+def _quick_hash(path: Path) -> bytes:
+    """Of the first bytes."""
+    return _hash(path, _QUICK)
+
+
+def _hash(path: Path, most: int | None = None) -> bytes:
+    """Empty for a file that cannot be read: it is like no other, and `check` says what is wrong with it."""
     content = hashlib.blake2b(digest_size=16)
     try:
         with path.open("rb") as file:
-            while block := file.read(limit or 1 << 20):
+            while block := file.read(most or 1 << 20):
                 content.update(block)
-                if limit:
+                if most:
                     break
     except OSError:
         return b""

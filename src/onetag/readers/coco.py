@@ -42,13 +42,23 @@ class Coco(Reader):
             side = _side(file)
             if side in splits:
                 names = " and ".join(other.name for other in files if _side(other) == side)
-                raise DataError(path, f"holds several files of the side {side!r} ({names}); name the file that is meant, or keep one of them")
+                raise DataError(
+                    path,
+                    f"holds several files of the side {side!r} ({names}); name the file that is meant, or keep one of them",
+                )
             splits[side] = _read(file, options.images, complete, notes)
         classes = {split.classes for split in splits.values()}
         if len(classes) > 1:
             raise DataError(path, f"its files {', '.join(file.name for file in files)} have different categories")
         splits = {name: splits[name] for name in ORDER if name in splits}
-        return Data(splits, echo("COCO instances", ["classes by category id"], splits, complete), path, complete, (), tuple(notes))
+        return Data(
+            splits,
+            echo("COCO instances", ["classes by category id"], splits, complete),
+            path,
+            complete,
+            (),
+            tuple(notes),
+        )
 
 
 def _files(folder: Path) -> list[Path]:
@@ -102,23 +112,33 @@ def _read(path: Path, images: Path | None, complete: bool, notes: list[str]) -> 
             raise DataError(path, f"images[{at}]: the id {name} is given to two pictures; ids must differ")
     for at, item in enumerate(annotations):
         if str(item["image_id"]) not in files:
-            raise DataError(path, f"annotations[{at}]: image_id {item['image_id']} is not among the {len(files):,} images")
+            raise DataError(
+                path, f"annotations[{at}]: image_id {item['image_id']} is not among the {len(files):,} images"
+            )
         if item["category_id"] not in order:
-            raise DataError(path, f"annotations[{at}]: category_id {item['category_id']} is not among the {len(order)} categories")
+            raise DataError(
+                path, f"annotations[{at}]: category_id {item['category_id']} is not among the {len(order)} categories"
+            )
     ids = sorted({str(item["image_id"]) for item in annotations})
     if not ids:
         raise DataError(path, "has no annotations; only pictures with annotations are read")
     if len(ids) < len(files):
-        notes.append(f"{len(files) - len(ids):,} images of {path.name} have no annotations and were left out, as in the official lists")
+        notes.append(
+            f"{len(files) - len(ids):,} images of {path.name} have no annotations and were left out, as in the official lists"
+        )
     place = {name: row for row, name in enumerate(ids)}
-    cells = np.unique(np.array([place[str(a["image_id"])] * len(order) + order[a["category_id"]] for a in annotations], np.int64))
+    cells = np.unique(
+        np.array([place[str(a["image_id"])] * len(order) + order[a["category_id"]] for a in annotations], np.int64)
+    )
     rows, codes = cells // len(order), (cells % len(order)).astype(np.int32)
     table = table_of(rows, codes, np.ones(len(cells), np.int8), len(ids), len(order), REST_NEGATIVE)
     refuse_outside(path, (files[name] for name in ids), None)
     folder = images or _pictures(path)
     paths: NDArray[np.str_] = np.array([str(folder / files[name]) for name in ids], dtype=np.str_)
     names = {order[item["id"]]: str(item["name"]) for item in categories}
-    return known_split(np.array(ids, dtype=np.str_), tuple(names[code] for code in range(len(order))), table, complete, paths)
+    return known_split(
+        np.array(ids, dtype=np.str_), tuple(names[code] for code in range(len(order))), table, complete, paths
+    )
 
 
 def _list(path: Path, content: Any, key: str, needs: tuple[str, str]) -> list[dict[str, Any]]:

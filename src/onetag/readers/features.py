@@ -7,8 +7,8 @@ from pathlib import Path
 
 from onetag.core.reading import DataError, Reader, ReadOptions
 from onetag.core.split import Data
-from onetag.readers._matrix import has_features, load_matrix
 from onetag.readers._kinds import first_table, source_of
+from onetag.readers._matrix import has_features, load_matrix
 from onetag.readers._table import TableFile, read_tables
 
 __all__ = ["Features"]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from onetag.core.labels import REST_NEGATIVE, REST_UNKNOWN, LabelTable
 from onetag.core.reading import DataError, Reader, ReadOptions, is_complete
 from onetag.core.split import Data, Problem, Split
-from onetag.readers import _walk
+from onetag.readers import _strings, _walk
 from onetag.readers._sides import ORDER, counted, echo, listed, side_of, table_of
 
 __all__ = ["Folder"]
@@ -20,7 +20,8 @@ _LAYOUT = "one folder per class is expected: {0}/cat/1.jpg, {0}/dog/2.jpg, or th
 
 
 class Folder(Reader):
-    """Hidden files are passed over; a class folder without pictures stays a class. Pictures below a class folder, at any depth, are of that class."""
+    """Pictures at any depth below a class folder are of that class; a class folder without pictures stays a class. Hidden files
+    are passed over, links followed; what cannot be read is named and skipped."""
 
     priority = 90
 
@@ -56,22 +57,16 @@ class Folder(Reader):
             notes.append(f"{counted(len(loose), 'picture')} in no class folder were skipped: {listed(loose, 3)}")
         if found.others:
             suffixes = Counter(Path(name).suffix.casefold() or "no suffix" for name in found.others)
-            notes.append(
-                f"{counted(len(found.others), 'file')} that are no pictures: {listed(f'{n:,} {s}' for s, n in suffixes.most_common())}"
-            )
+            shown = listed(f"{number:,} {suffix}" for suffix, number in suffixes.most_common())
+            notes.append(f"{counted(len(found.others), 'file')} that are no pictures: {shown}")
             skipped += [Problem(name, "not a picture, by its suffix") for name in found.others]
         if found.problems:
+            shown = listed((problem.where for problem in found.problems), 3)
             notes.append(
-                f"{counted(len(found.problems), 'entry').replace('entrys', 'entries')} could not be read: {listed((p.where for p in found.problems), 3)}"
+                f"{counted(len(found.problems), 'file or folder', 'files or folders')} could not be read: {shown}"
             )
-        return Data(
-            splits,
-            echo("image folder", ["one folder per class"], splits, complete),
-            path,
-            complete,
-            tuple(skipped),
-            tuple(notes),
-        )
+        said = echo("image folder", ["one folder per class"], splits, complete)
+        return Data(splits, said, path, complete, tuple(skipped), tuple(notes))
 
     def _split(self, found: _walk.Walk, root: str, classes: list[str], complete: bool, notes: list[str]) -> Split:
         names: list[str] = []
@@ -84,18 +79,19 @@ class Folder(Reader):
         labels, keep = _united(np.array(codes, np.int32), owner, len(classes), complete)
         gone = len(names) - len(keep)
         if gone:
+            where = f" of {root}" if root else ""
             notes.append(
-                f"{counted(gone, 'picture')} {f'of {root} ' if root else ''}stand in several places with the same content; each is one sample with all its tags"
+                f"{counted(gone, 'copy', 'copies')} of pictures{where} in several places: each picture is one sample with all its tags"
             )
-        ids = np.array([names[at] for at in keep], dtype=np.str_)
-        paths = np.array([str(found.root / names[at]) for at in keep], dtype=np.str_)
-        order = np.argsort(ids, kind="stable")
-        split = Split(ids, tuple(classes), labels, paths, truth=labels if complete else None)
-        return split.select(order)
+        order = np.argsort(np.array(names, dtype=object)[keep], kind="stable")
+        ids = _strings.text_array([names[at] for at in keep[order].tolist()])
+        paths = _strings.joined(str(found.root), ids)
+        labels = labels.select(order)
+        return Split(ids, tuple(classes), labels, paths, truth=labels if complete else None)
 
 
 def _sides(found: _walk.Walk) -> dict[str, str]:
-    """The folders that are sides, or the root alone. A class may be called `train`: then it has no class folders, or stands beside classes."""
+    """The folders that are sides, or the root alone. A class may be called `train`: it has no class folders, or stands beside classes."""
     tops = found.folders("")
     sides = {name: side for name in tops if (side := side_of(name)) is not None and found.folders(name)}
     others = [name for name in tops if name not in sides and side_of(name) is None and found.pictures("", name)]

@@ -1,4 +1,4 @@
-"""Hugging Face `imagefolder` with metadata.csv, .jsonl or .parquet (column file_name) beside the pictures, in one or in train/ and test/."""
+"""Hugging Face `imagefolder`: metadata.csv, .jsonl or .parquet with a column file_name, beside the pictures or in each of train/, test/."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ class HuggingFaceImageFolder(Reader):
     def read(self, path: Path, options: ReadOptions) -> Data:
         tables = _tables(path) if path.is_dir() else {}
         if not tables:
-            raise DataError(path, "holds no metadata.csv, metadata.jsonl or metadata.parquet, nor do folders train and test in it")
+            raise DataError(
+                path, "holds no metadata.csv, metadata.jsonl or metadata.parquet, nor do folders train and test in it"
+            )
         named = options if options.path_column is not None else replace(options, path_column="file_name")
         files = []
         for name, table in tables.items():

@@ -67,7 +67,9 @@ def _labels(folder: Path, concepts: tuple[str, ...], side: str, size: int, liste
             raise DataError(file, f"cannot be read ({error.strerror})") from error
         signs = np.frombuffer(content.translate(None, b" \t\r\n"), np.uint8) - ord("0")
         if (signs > 1).any() or len(content.split()) != len(signs):
-            row = next((r for r, line in enumerate(content.split(b"\n"), 1) if line.strip() not in (b"0", b"1", b"")), None)
+            row = next(
+                (r for r, line in enumerate(content.split(b"\n"), 1) if line.strip() not in (b"0", b"1", b"")), None
+            )
             raise DataError(file, "1 or 0 is expected in every row", row)
         if len(signs) != size:
             raise DataError(file, f"has {len(signs):,} rows for the {size:,} pictures of {listed.name}")

@@ -78,7 +78,9 @@ class _Table:
         self.path, self.source = path, Delimited(path)
         missing = [name for name in _COLUMNS if name not in self.source.names()]
         if missing:
-            raise DataError(path, f"no column {missing[0]!r}; the columns ImageID, Source, LabelName, Confidence are expected", 1)
+            raise DataError(
+                path, f"no column {missing[0]!r}; the columns ImageID, Source, LabelName, Confidence are expected", 1
+            )
         check, separator = PathCheck(path.parent), Separator("\n", vocabulary)
         self.ids: list[pa.StringArray] = []
         self.parts: list[Entries] = []
@@ -104,7 +106,9 @@ class _Table:
         if not records:
             raise DataError(path, "has no rows")
 
-    def split(self, order: NDArray[np.int32], classes: tuple[str, ...], complete: bool, folder: Path, notes: list[str]) -> Split:
+    def split(
+        self, order: NDArray[np.int32], classes: tuple[str, ...], complete: bool, folder: Path, notes: list[str]
+    ) -> Split:
         names = _strings.to_numpy(self.ids)
         first = _strings.first_rows(self.ids)
         rows, codes, values = gathered(self.parts)
@@ -121,7 +125,9 @@ class _Table:
             notes.append(f"{counted(self.machine, 'label')} of machines in {self.path.name} were left out")
         cells, signs = cells[~both], np.where(ups[~both] > 0, 1, -1).astype(np.int8)
         rest = REST_NEGATIVE if complete else REST_UNKNOWN
-        table = table_of(cells // len(classes), (cells % len(classes)).astype(np.int32), signs, len(names), len(classes), rest)
+        table = table_of(
+            cells // len(classes), (cells % len(classes)).astype(np.int32), signs, len(names), len(classes), rest
+        )
         files = np.strings.add(names, np.array(".jpg", dtype=names.dtype)) if len(names) else names
         return Split(names, classes, table, _strings.joined(str(folder), files), truth=table if complete else None)
 
@@ -178,5 +184,8 @@ def _signs(text: pa.StringArray) -> NDArray[np.int8]:
     signs = np.asarray(np.array(kinds, np.int8)[encoded.indices.to_numpy()], np.int8)
     if (signs == 2).any():
         at = int((signs == 2).argmax())
-        raise RowError(at, f"the Confidence {text[at].as_py()[:40]!r} is no number from 0 (verified absent) to 1 (verified present)")
+        raise RowError(
+            at,
+            f"the Confidence {text[at].as_py()[:40]!r} is no number from 0 (verified absent) to 1 (verified present)",
+        )
     return signs

@@ -1,4 +1,4 @@
-"""The predecessor's arrays: formatted_{train,val}_{images,labels,labels_obs}.npy; labels are complete, labels_obs what was revealed of them."""
+"""The predecessor's arrays, formatted_{train,val}_{images,labels,labels_obs}.npy: complete labels, and what was revealed of them."""
 
 from __future__ import annotations
 

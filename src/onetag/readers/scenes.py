@@ -17,7 +17,7 @@ from onetag.core.errors import OnetagError
 from onetag.core.labels import REST_NEGATIVE, REST_UNKNOWN, LabelTable
 from onetag.core.progress import Listener
 from onetag.core.reading import Reader, ReadOptions, is_complete
-from onetag.core.split import Data, Split
+from onetag.core.split import Data, Objects, Split
 from onetag.readers import _scenes
 
 __all__ = ["ScenesReader"]
@@ -64,11 +64,15 @@ class ScenesReader(Reader):
         )
         if not (folder / "scenes.json").exists():
             _draw_all(folder, self._seed, name, size, self._mean_tags, self._listener)
-        tags = json.loads((folder / "scenes.json").read_text(encoding="utf-8"))["tags"]
+        told = json.loads((folder / "scenes.json").read_text(encoding="utf-8"))
+        tags, boxes = told["tags"], [(row, *box) for row, part in enumerate(told["boxes"]) for box in part]
+        corners = np.array(boxes, np.int64).reshape(-1, 6)
+        sizes = np.full((len(corners), 2), _scenes.SIZE)
+        objects = Objects.from_boxes(corners[:, 0], corners[:, 1], corners[:, 2:], sizes)
         ids = np.array([f"{name}/{index:05d}.jpg" for index in range(size)], dtype=np.str_)
         paths = np.array([str(folder / f"{index:05d}.jpg") for index in range(size)], dtype=np.str_)
         table = LabelTable.from_lists(tags, len(_scenes.CLASSES), rest=REST_NEGATIVE if complete else REST_UNKNOWN)
-        return Split(ids, _scenes.CLASSES, table, paths, truth=table if complete else None)
+        return Split(ids, _scenes.CLASSES, table, paths, truth=table if complete else None, objects=objects)
 
 
 def _draw_all(folder: Path, seed: int, name: str, size: int, mean_tags: float, listener: Listener) -> None:

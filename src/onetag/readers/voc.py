@@ -27,7 +27,8 @@ _DIFFICULT = {"unknown": 0, "positive": 1, "negative": -1}
 class Voc(Reader):
     """Takes VOCdevkit, VOCdevkit/VOC2012 or one of its like; pictures are sorted by id.
 
-    A class whose objects in a picture are all marked difficult is what `difficult` says: negative, as in the literature, unless told otherwise.
+    A class whose objects in a picture are all marked difficult is what `difficult` says: negative unless told otherwise, as in
+    the literature.
     """
 
     priority = 20
@@ -39,7 +40,11 @@ class Voc(Reader):
     def read(self, path: Path, options: ReadOptions) -> Data:
         years = _years(path) if path.is_dir() else []
         if len(years) != 1:
-            what = "several years: " + ", ".join(y.name for y in years) + "; name one" if years else "no ImageSets/Main or Annotations"
+            what = (
+                "several years: " + ", ".join(y.name for y in years) + "; name one"
+                if years
+                else "no ImageSets/Main or Annotations"
+            )
             raise DataError(path, f"holds {what}; a folder such as VOCdevkit/VOC2012 is expected")
         if options.difficult is not None and options.difficult not in _DIFFICULT:
             raise UsageError(f"difficult is {options.difficult!r}; {nearest(options.difficult, _DIFFICULT)}")
@@ -84,7 +89,10 @@ def _from_lists(root: Path, difficult: int) -> dict[str, Side]:
     """Lines such as `2008_000008  1`: 1 positive, -1 negative, 0 difficult."""
     found: dict[str, Side] = {}
     for side in ORDER[:3]:
-        files = {file.stem.removesuffix(f"_{side}"): file for file in sorted((root / "ImageSets" / "Main").glob(f"*_{side}.txt"))}
+        files = {
+            file.stem.removesuffix(f"_{side}"): file
+            for file in sorted((root / "ImageSets" / "Main").glob(f"*_{side}.txt"))
+        }
         if not files:
             continue
         columns = {name: _list(file) for name, file in files.items()}
@@ -93,8 +101,13 @@ def _from_lists(root: Path, difficult: int) -> dict[str, Side]:
         for name in classes:
             odd = columns[name].keys() ^ columns[classes[0]].keys()
             if odd:
-                raise DataError(files[name], f"does not list the same pictures as {files[classes[0]].name}; {min(odd)!r} is in one of them only")
-        dense = np.array([[columns[name][picture] for name in classes] for picture in ids], np.int8).reshape(len(ids), -1)
+                raise DataError(
+                    files[name],
+                    f"does not list the same pictures as {files[classes[0]].name}; {min(odd)!r} is in one of them only",
+                )
+        dense = np.array([[columns[name][picture] for name in classes] for picture in ids], np.int8).reshape(
+            len(ids), -1
+        )
         if ids:
             found[side] = ids, classes, np.where(dense == 0, np.int8(difficult), dense)
     if len({side[1] for side in found.values()}) > 1:
@@ -116,7 +129,11 @@ def _list(file: Path) -> dict[str, int]:
 def _from_xml(root: Path, difficult: int) -> dict[str, Side]:
     """Pictures by ImageSets/Main/{train,val,test}.txt; all annotations as one side where there are no such lists."""
     lists = {side: root / "ImageSets" / "Main" / f"{side}.txt" for side in ORDER[:3]}
-    named = {side: sorted({line.split()[0] for line in lines_of(file) if line.strip()}) for side, file in lists.items() if file.is_file()}
+    named = {
+        side: sorted({line.split()[0] for line in lines_of(file) if line.strip()})
+        for side, file in lists.items()
+        if file.is_file()
+    }
     folder = root / "Annotations"
     if not any(named.values()):
         named = {"all": sorted(file.stem for file in folder.glob("*.xml"))}

@@ -13,6 +13,11 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#
 _STYLES = ("-", "--", "-.", ":")
 
 
+def _look(name: str, order: Sequence[str]) -> int:
+    """A method looks the same in every figure of a page."""
+    return list(order).index(name) if name in order else len(order)
+
+
 def _figure(width: float, height: float) -> tuple[Any, Any]:
     from matplotlib.figure import Figure  # not pyplot: no backend, no global state
 
@@ -32,12 +37,14 @@ def _svg(figure: Any) -> str:
 def curves(
     series: Mapping[str, Sequence[Mapping[int, float]]],
     label: str,
+    order: Sequence[str],
     scale: float = 1.0,
     levels: Mapping[str, float] | None = None,
 ) -> str:
     """A line per name (mean over its runs, at the epochs that all of them have), a band of one deviation where there are several."""
     figure, axes = _figure(8, 3.6)
-    for number, (name, runs) in enumerate(series.items()):
+    for name, runs in series.items():
+        number = _look(name, order)
         there = [run for run in runs if run]
         epochs = sorted(set.intersection(*(set(run) for run in there)))
         if not epochs:
@@ -61,12 +68,13 @@ def curves(
     return _svg(figure)
 
 
-def per_class(values: Mapping[str, Mapping[str, float | None]], shown: Mapping[str, int]) -> str:
+def per_class(values: Mapping[str, Mapping[str, float | None]], shown: Mapping[str, int], order: Sequence[str]) -> str:
     """Average precision by class, a dot per method, the most often shown class on top."""
     classes = sorted(shown, key=lambda name: shown[name])
     figure, axes = _figure(8, 1 + 0.21 * len(classes))
     places = {name: row for row, name in enumerate(classes)}
-    for number, (method, scores) in enumerate(values.items()):
+    for method, scores in values.items():
+        number = _look(method, order)
         points = [(places[name], 100 * value) for name, value in scores.items() if value is not None and name in places]
         axes.scatter(
             [x for _, x in points], [y for y, _ in points], s=26, color=_COLOURS[number % len(_COLOURS)], label=method,

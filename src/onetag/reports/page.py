@@ -151,12 +151,13 @@ def _summary(part: Group) -> str:
 
 
 def _figures(groups: list[Group]) -> list[tuple[str, str]]:
-    found = []
+    found: list[tuple[str, str]] = []
+    order = sorted(part.name for part in groups)
     val = {g.name: g.curve("val", "map") for g in groups if any(g.curve("val", "map"))}
     if val:
         found.append(
             (
-                figures.curves(val, "validation mAP (%)", 100),
+                figures.curves(val, "validation mAP (%)", order, 100),
                 "Learning curves: validation mAP after each epoch (bands: one deviation over seeds).",
             )
         )
@@ -164,7 +165,7 @@ def _figures(groups: list[Group]) -> list[tuple[str, str]]:
     if shown:
         found.append(
             (
-                figures.curves(shown, "loss of known positives"),
+                figures.curves(shown, "loss of known positives", order),
                 "Training loss of the known tags. Under AN it stays high: assumed negatives pull against every tag.",
             )
         )
@@ -173,7 +174,7 @@ def _figures(groups: list[Group]) -> list[tuple[str, str]]:
         coin = next(level for g in groups for c in g.curve("pseudo_precision_of_a_coin") for level in c.values())
         found.append(
             (
-                figures.curves(right, "right pseudo-labels (%)", 100, {"drawn at random": 100 * coin}),
+                figures.curves(right, "right pseudo-labels (%)", order, 100, {"drawn at random": 100 * coin}),
                 "How many pseudo-labels are right, by epoch.",
             )
         )
@@ -187,7 +188,7 @@ def _figures(groups: list[Group]) -> list[tuple[str, str]]:
         if len(first) <= 60:
             found.append(
                 (
-                    figures.per_class(known, groups[0].configs[0]["train"]["shown"]),
+                    figures.per_class(known, groups[0].configs[0]["train"]["shown"], order),
                     "Average precision of each tag (first seed), tags ordered by how often they were shown.",
                 )
             )

@@ -79,7 +79,9 @@ def voc(root: Path) -> Path:
             f"<object><name>{each}</name><difficult>{marked}</difficult><part><name>head</name></part></object>"
             for each, marked in found
         )
-        files[f"VOCdevkit/VOC2012/Annotations/{name}.xml"] = f"<annotation><filename>{name}.jpg</filename>{inner}</annotation>"
+        files[f"VOCdevkit/VOC2012/Annotations/{name}.xml"] = (
+            f"<annotation><filename>{name}.jpg</filename>{inner}</annotation>"
+        )
     return write(root, files)
 
 
@@ -94,7 +96,9 @@ def cub(root: Path) -> Path:
             "CUB_200_2011/images.txt": "1 001.Albatross/b_0046.jpg\n2 001.Albatross/a_0009.jpg\n3 002.Auk/c_1.jpg\n",
             "CUB_200_2011/train_test_split.txt": "1 0\n2 1\n3 1\n",
             "attributes.txt": "1 has_bill_shape::curved_(up_or_down)\n2 has_bill_shape::dagger\n3 has_wing_color::blue\n",
-            "CUB_200_2011/attributes/image_attribute_labels.txt": "".join(" ".join(map(str, row)) + "\n" for row in rows),
+            "CUB_200_2011/attributes/image_attribute_labels.txt": "".join(
+                " ".join(map(str, row)) + "\n" for row in rows
+            ),
         },
     )
 

@@ -99,7 +99,7 @@ def test_coco_that_is_broken(tmp_path: Path, old: str, new: str, said: str) -> N
 def test_coco_of_two_years(tmp_path: Path) -> None:
     root = archives.coco(tmp_path)
     (root / "annotations/instances_train2017.json").write_text(json.dumps(archives.COCO))
-    with pytest.raises(DataError, match="instances_train2014.json and instances_train2017.json"):
+    with pytest.raises(DataError, match=r"instances_train2014.json and instances_train2017.json"):
         read(Coco(), root)
 
 
@@ -129,7 +129,12 @@ def test_voc_difficult_objects(tmp_path: Path, difficult: str, cat: int, form: s
         for file in (root / "VOCdevkit/VOC2012/ImageSets/Main").glob("*_*.txt"):
             file.unlink()
     data = read(Voc(), root, difficult=difficult)
-    cats = {str(n): int(v) for n, v in zip(data.splits["train"].ids, np.array(dense(data, "train"))[:, data.classes.index("cat")], strict=True)}
+    cats = {
+        str(n): int(v)
+        for n, v in zip(
+            data.splits["train"].ids, np.array(dense(data, "train"))[:, data.classes.index("cat")], strict=True
+        )
+    }
     assert cats == {"2008_000002": cat, "2008_000008": -1}
     assert len(data.classes) == (3 if form == "lists" else 20)
     assert data.splits["train"].labels.positives_per_row().tolist() == [1 + (cat == 1), 1]
@@ -154,7 +159,9 @@ def test_voc_that_is_broken(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"dog_train.txt, row 2: '2008_000002  2' is not a picture and 1, 0 or -1"):
         read(Voc(), root)
     change(lists / "dog_train.txt", "2008_000002  2", "2008_000009  1")
-    with pytest.raises(DataError, match=r"dog_train.txt: does not list the same pictures as aeroplane_train.txt; '2008_000002'"):
+    with pytest.raises(
+        DataError, match=r"dog_train.txt: does not list the same pictures as aeroplane_train.txt; '2008_000002'"
+    ):
         read(Voc(), root)
     for file in lists.glob("*_*.txt"):
         file.unlink()
@@ -333,7 +340,9 @@ def test_hf_sides_with_metadata_of_their_own(tmp_path: Path) -> None:
     assert data.splits["train"].paths[1] == str(tmp_path / "train/sub/0002.png")
     assert data.splits["val"].ids.tolist() == ["validation/0003.png"]
     assert data.classes == ("cat", "cow", "dog")
-    assert data.read_as.startswith("read as Hugging Face imagefolder: path=file_name, tags=labels, separator |, 3 pictures (train 2, val 1)")
+    assert data.read_as.startswith(
+        "read as Hugging Face imagefolder: path=file_name, tags=labels, separator |, 3 pictures (train 2, val 1)"
+    )
 
 
 def test_hf_one_metadata_file(tmp_path: Path) -> None:

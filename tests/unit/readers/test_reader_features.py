@@ -146,7 +146,9 @@ def test_what_is_no_matrix_of_numbers(tmp_path: Path, matrix: np.ndarray, said: 
 
 
 def test_lists_of_different_lengths(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"path": ["a", "b"], "tags": ["x", "y"], "features": [[1.0, 2.0], [1.0]]}), tmp_path / "x.parquet")
+    pq.write_table(
+        pa.table({"path": ["a", "b"], "tags": ["x", "y"], "features": [[1.0, 2.0], [1.0]]}), tmp_path / "x.parquet"
+    )
     with pytest.raises(DataError, match=r"x.parquet, row 2: has 1 features, where row 1 has 2"):
         read(tmp_path / "x.parquet")
 

@@ -237,7 +237,10 @@ def test_a_folder_with_a_table_per_side(tmp_path: Path) -> None:
 
 def test_large_tables_keep_their_order(tmp_path: Path) -> None:
     names = [f"{i * 7919 % 300_007:06d}.jpg" for i in range(300_000)]
-    text = "path,tags\n" + "".join(f"pictures/of/some/considerable/length/in/all/of/them/{name},c{i % 10}|d{i % 7}\n" for i, name in enumerate(names))
+    text = "path,tags\n" + "".join(
+        f"pictures/of/some/considerable/length/in/all/of/them/{name},c{i % 10}|d{i % 7}\n"
+        for i, name in enumerate(names)
+    )
     split = read_csv(tmp_path, text).only()
     assert split.ids.dtype.kind == "T"  # as fixed width it would take a hundred megabytes
     assert split.ids.tolist() == [f"pictures/of/some/considerable/length/in/all/of/them/{name}" for name in names]
@@ -274,7 +277,11 @@ def as_jsonl(folder: Path, columns: dict[str, Any]) -> tuple[Reader, Path]:
 
 @pytest.mark.parametrize("write", [as_parquet, as_jsonl])
 def test_lists_of_tags(tmp_path: Path, write: Any) -> None:
-    columns = {"image": ["a.jpg", "b.jpg", "c.jpg"], "tags": [["cat", "dog"], None, []], "negatives": [None, ["cat"], []]}
+    columns = {
+        "image": ["a.jpg", "b.jpg", "c.jpg"],
+        "tags": [["cat", "dog"], None, []],
+        "negatives": [None, ["cat"], []],
+    }
     reader, path = write(tmp_path, columns)
     assert reader.recognises(path)
     data = reader.read(path, ReadOptions())
