@@ -67,7 +67,7 @@ def observe(
             f"annotation {annotation!r} hides labels of complete data, but {int(truth.class_counts(0).sum())} cells are unknown"
         )
     if regime.share is not None:
-        if draw != "uniform":
+        if draw not in ("uniform", "official"):  # nobody has published a draw of shares
             raise UsageError(f"a share of the labels is drawn uniformly, not by {draw!r}")
         return _share(truth, regime.share, ids, seed)
     if draw == "official":
@@ -168,5 +168,5 @@ def cut(
     else:
         order = np.random.RandomState(seed).permutation(num_rows)
         is_val = np.zeros(num_rows, bool)
-        is_val[order[num_rows - round(share * num_rows) :]] = True
+        is_val[order[num_rows - min(round(share * num_rows), num_rows - 1) :]] = True  # something is left to train on
     return np.flatnonzero(~is_val), np.flatnonzero(is_val)

@@ -17,8 +17,13 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 def stream_key(*parts: int | str | float) -> int:
-    """A 64-bit key for a named stream of draws; parts are joined unambiguously (1 and "1" differ)."""
-    text = "\x1f".join(f"{type(part).__name__}:{part}" for part in parts)
+    """A 64-bit key for a named stream of draws; parts are joined unambiguously (1 and "1" differ, 3 and numpy's 3 do not)."""
+    text = repr(
+        tuple(
+            str(part) if isinstance(part, str) else part.__index__() if hasattr(part, "__index__") else float(part)
+            for part in parts
+        )
+    )
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 

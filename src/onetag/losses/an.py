@@ -23,6 +23,10 @@ class AssumeNegative(Loss):
         self, negative_weight: float = 1.0, smoothing: float = 0.0, smooth: str = "all", eps: float = 0.0
     ) -> None:
         super().__init__()
+        if negative_weight < 0:
+            raise ValueError(
+                f"negative_weight cannot be negative ({negative_weight}): unknown cells would become positives"
+            )
         if smooth not in ("all", "negatives"):
             raise ValueError(f'smooth is "all" or "negatives", not {smooth!r}')
         if not 0 <= smoothing < 1:

@@ -24,6 +24,8 @@ class AsymmetricLoss(Loss):
         self, gamma_positive: float = 0.0, gamma_negative: float = 2.0, margin: float = 0.2, stop_gradient: bool = False
     ) -> None:
         super().__init__()
+        if gamma_positive < 0 or gamma_negative < 0 or not 0 <= margin < 1:
+            raise ValueError("gamma_positive and gamma_negative are 0 or more, margin lies in [0, 1)")
         self.gamma_positive = gamma_positive
         self.gamma_negative = gamma_negative
         self.margin = margin

@@ -20,6 +20,8 @@ class EntropyMaximization(Loss):
 
     def __init__(self, alpha: float = 0.1, eps: float = 0.0) -> None:
         super().__init__()
+        if alpha < 0:
+            raise ValueError(f"alpha cannot be negative ({alpha}): that is entropy minimization, the loss entmin")
         self.alpha = alpha
         self.eps = eps
 

@@ -17,6 +17,8 @@ class EntropyMinimization(Loss):
 
     def __init__(self, alpha: float, eps: float = 0.0) -> None:
         super().__init__()
+        if alpha < 0:
+            raise ValueError(f"alpha cannot be negative ({alpha}): that is entropy maximization, the loss em")
         self.alpha = alpha
         self.eps = eps
 

@@ -17,6 +17,8 @@ class FocalLoss(Loss):
 
     def __init__(self, gamma: float = 2.0, alpha: float = 0.75) -> None:
         super().__init__()
+        if gamma < 0 or not 0 <= alpha <= 1:
+            raise ValueError(f"gamma is 0 or more, alpha lies in [0, 1]; not {gamma} and {alpha}")
         self.gamma = gamma
         self.alpha = alpha
 

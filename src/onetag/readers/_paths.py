@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onetag.core.reading import DataError
 from onetag.readers._strings import lengths, raw
@@ -41,22 +42,32 @@ class PathCheck:
             paths = pc.replace_substring(paths, "\\", "/")
             data = raw(paths)
         self._refuse_nonsense(paths, data)
-        signs = np.frombuffer(data, np.uint8)
-        absolute = signs[np.cumsum(lengths(paths)) - lengths(paths)] == _SLASH
+        suspects = self._outside(paths, data)
+        dots = np.flatnonzero(np.frombuffer(data, np.uint8) == _DOT)
+        if (dots[1:] - dots[:-1] == 1).any():  # twice as fast as to search the bytes for two dots
+            suspects |= pc.match_substring(paths, "..").to_numpy(zero_copy_only=False)
+        for at in np.flatnonzero(suspects).tolist():
+            path = posixpath.normpath(paths[at].as_py())
+            if path.startswith("/") or path[1:3] == ":/":
+                if not path.startswith(self._inside):
+                    raise RowError(at, f"the path {path!r} lies outside {self.folder}; {_REMEDY}")
+            elif path.split("/")[0] == "..":
+                raise RowError(at, f"the path {path!r} leaves {self.folder}; {_REMEDY}")
+        return pc.binary_join_element_wise(pa.scalar(self.prefix), paths, "/") if self.prefix else paths
+
+    def _outside(self, paths: pa.StringArray, data: bytes) -> NDArray[np.bool_]:
+        """Absolute paths that do not begin with the folder."""
+        import pyarrow.compute as pc
+
+        ends = np.cumsum(lengths(paths))
+        absolute = np.frombuffer(data, np.uint8)[np.concatenate([[0], ends[:-1]])] == _SLASH
         if b":" in data:
             absolute |= pc.match_substring_regex(paths, r"^[A-Za-z]:/").to_numpy(zero_copy_only=False)
-        for at in np.flatnonzero(absolute).tolist():
+        if absolute.any():
             self.met_absolute = True
-            path = posixpath.normpath(paths[at].as_py())
-            if not path.startswith(self._inside):
-                raise RowError(at, f"the path {path!r} lies outside {self.folder}; {_REMEDY}")
-        dots = np.flatnonzero(signs == _DOT)
-        if (dots[1:] - dots[:-1] == 1).any():  # twice as fast as to search the bytes for two dots
-            for at in pc.indices_nonzero(pc.match_substring(paths, "..")).to_pylist():
-                path = paths[at].as_py()
-                if posixpath.normpath(path).split("/")[0] == "..":
-                    raise RowError(at, f"the path {path!r} leaves {self.folder}; {_REMEDY}")
-        return pc.binary_join_element_wise(pa.scalar(self.prefix), paths, "/") if self.prefix else paths
+            for folder in self._inside:
+                absolute &= ~pc.starts_with(paths, folder).to_numpy(zero_copy_only=False)
+        return absolute
 
     def _refuse_nonsense(self, paths: pa.StringArray, data: bytes) -> None:
         import pyarrow.compute as pc

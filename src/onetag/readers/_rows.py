@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -154,17 +155,15 @@ class Rows:
         first = _strings.first_rows(self._paths, sides) if self._paths else None
         if first is not None and features is not None:
             self._refuse_repeated(first)
-        labels = self._table(self._united("labels", order, first, len(classes)), len(classes))
-        truth = labels if self.complete else None
-        if truth is None and self.columns is not None and self.columns.truth is not None:
-            known = self._united("truth", order, first, len(classes))
-            truth = table_of(*known, self.num_rows, len(classes), REST_NEGATIVE)
+        with ThreadPoolExecutor(1) as pool:  # text and labels have nothing to do with each other
+            named = pool.submit(self._names, root)
+            labels = self._table(self._united("labels", order, first, len(classes)), len(classes))
+            truth = labels if self.complete else None
+            if truth is None and self.columns is not None and self.columns.truth is not None:
+                known = self._united("truth", order, first, len(classes))
+                truth = table_of(*known, self.num_rows, len(classes), REST_NEGATIVE)
+            ids, paths = named.result()
         groups = _strings.to_numpy(self._groups) if self._groups else None
-        ids = _strings.to_numpy(self._paths) if self._paths else np.arange(1, self.num_rows + 1).astype(np.str_)
-        self._paths.clear()
-        paths = None
-        if root is not None and self.check is not None:
-            paths = _strings.joined(root, ids, self.check.met_absolute)
         whole = Split(ids, classes, labels, paths, features, truth, groups)
         keep = np.ones(self.num_rows, bool)
         if first is not None:
