@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from onetag import catalog
 from onetag.core.errors import UsageError, nearest
 from onetag.core.labels import LabelTable
 from onetag.learn.backbone import Backbone
 from onetag.learn.labeler import Labeler
+from onetag.learn.labels import NegativeWeights
 from onetag.learn.loss import Loss
 from onetag.recipe import Recipe
 
@@ -105,9 +105,10 @@ def build_backbone(name: str, weights: str = "", image_size: int = 0, download: 
     return made
 
 
-def negative_weights(recipe: Recipe, loss: Loss, observed: LabelTable) -> NDArray[np.float32]:
-    """The weight of observed negatives per class. "auto": the loss's own push on an unknown cell; 1 in classes without unknown cells."""
+def negative_weights(recipe: Recipe, loss: Loss, observed: LabelTable) -> NegativeWeights:
+    """The weight of observed negatives. "auto": the loss's own push on an unknown cell; 1 in classes without unknown cells."""
     given = recipe.labels.negative_weight
     if not isinstance(given, str):
-        return np.full(observed.num_classes, given, np.float32)
-    return np.where(observed.class_counts(0) > 0, np.float32(loss.unknown_push), np.float32(1))
+        return NegativeWeights(np.full(observed.num_classes, given, np.float32))
+    per_class = np.where(observed.class_counts(0) > 0, np.float32(loss.unknown_push), np.float32(1))
+    return NegativeWeights(per_class, loss.complete_row_push)

@@ -168,5 +168,5 @@ def cut(
     else:
         order = np.random.RandomState(seed).permutation(num_rows)
         is_val = np.zeros(num_rows, bool)
-        is_val[order[num_rows - min(round(share * num_rows), num_rows - 1) :]] = True  # something is left to train on
+        is_val[order[num_rows - round(share * num_rows) :]] = True
     return np.flatnonzero(~is_val), np.flatnonzero(is_val)

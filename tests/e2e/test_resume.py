@@ -38,10 +38,11 @@ def _contents(run: Path) -> dict[str, bytes]:
     return {str(path.relative_to(run)): path.read_bytes() for path in sorted(kept)}
 
 
-def _start(*arguments: object) -> subprocess.Popen[bytes]:
+def _start(*arguments: object, said: Path | None = None) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "ONETAG_CHECKPOINT_SECONDS": "0.05"}
     command = [sys.executable, "-m", "onetag", "train", *map(str, arguments), "--quiet"]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    with (said or Path(os.devnull)).open("wb") as stream:
+        return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=stream)
 
 
 @pytest.mark.slow
@@ -55,7 +56,7 @@ def test_kill_at_random_moments(vectors: Path, tmp_path: Path, method: str) -> N
     rng = random.Random(0)
     kills = 0
     for _ in range(40):
-        process = _start(*arguments, "-o", tmp_path / "killed", "--resume")
+        process = _start(*arguments, "-o", tmp_path / "killed", "--resume", said=tmp_path / "said")
         try:
             process.wait(rng.uniform(0.55, 1.0) * whole_time if kills < 5 else rng.uniform(0.3, 1.1) * whole_time)
         except subprocess.TimeoutExpired:
@@ -69,7 +70,7 @@ def test_kill_at_random_moments(vectors: Path, tmp_path: Path, method: str) -> N
             assert _contents(tmp_path / "killed") == _contents(tmp_path / "whole")
             (tmp_path / "killed").rename(tmp_path / f"done-{kills}-{time.monotonic_ns()}")
         elif process.returncode != -signal.SIGKILL:
-            pytest.fail(process.stderr.read().decode() if process.stderr else "")
+            pytest.fail((tmp_path / "said").read_text())
         if kills >= 10 and not (tmp_path / "killed").exists():
             break
     assert kills >= 10

@@ -26,7 +26,7 @@ from onetag.engine.optimize import make_optimizers, penalty, set_rates
 from onetag.engine.score import score_blocks, scores
 from onetag.learn.functional import positive_loss
 from onetag.learn.labeler import Labeler
-from onetag.learn.labels import LabelBatch, LabelLookup
+from onetag.learn.labels import LabelBatch, LabelLookup, NegativeWeights
 from onetag.learn.loss import Loss, LossOutput
 from onetag.recipe import Recipe
 from onetag.runs import Run
@@ -49,7 +49,7 @@ class Job:
     labels: LabelState
     loss: Loss
     labeler: Labeler | None
-    negative_weight: NDArray[np.float32]
+    negative_weight: NegativeWeights
     val: Rows | None = None
     validate: Validate | None = None
     monitor: str = ""

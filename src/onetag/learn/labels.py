@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from onetag.core.labels import LabelState, Proposal
@@ -140,28 +142,39 @@ def _weights(name: str, given: Tensor | float, labels: Tensor) -> Tensor:
     return weight.expand(labels.shape)
 
 
-class LabelLookup:
-    """The label state as tensors on the training device: rows by sample index, proposals written as cells.
+@dataclass(frozen=True)
+class NegativeWeights:
+    """What observed negatives weigh (`labels.negative_weight` of a recipe): per class, and, where that is something else, in rows
+    without unknown cells."""
 
-    `negative_weight` [C] multiplies the weight of observed negatives (see `labels.negative_weight` of a recipe).
-    """
+    per_class: NDArray[np.float32]
+    in_complete_rows: float | None = None
+
+    def cells(self, observed: NDArray[np.int8]) -> NDArray[np.float32]:
+        """A factor per cell of these rows; 1 for everything but observed negatives."""
+        factor = np.broadcast_to(self.per_class, observed.shape)
+        if self.in_complete_rows is not None:
+            is_complete = (observed != 0).all(axis=1, keepdims=True)
+            factor = np.where(is_complete, np.float32(self.in_complete_rows), factor)
+        return np.where(observed < 0, factor, np.float32(1))
+
+
+class LabelLookup:
+    """The label state as tensors on the training device: rows by sample index, proposals written as cells."""
 
     def __init__(
-        self, state: LabelState, device: torch.device | str = "cpu", negative_weight: np.ndarray | None = None
+        self, state: LabelState, device: torch.device | str = "cpu", negative_weight: NegativeWeights | None = None
     ) -> None:
         shape = (state.num_rows, state.num_classes)
         self._observed = torch.empty(shape, dtype=torch.int8, device=device)
         self._weight: Tensor | None = None
         self._pseudo: Tensor | None = None
         self._pseudo_weight: Tensor | None = None
-        scaled = negative_weight is not None and not np.all(negative_weight == 1)
-        factor = np.asarray(negative_weight, np.float32) if scaled else None
         for part, rows in state.blocks():
             self._observed[part] = torch.from_numpy(rows.observed).to(device)
-            if rows.weight is not None or factor is not None:
-                weight = np.ones(rows.observed.shape, np.float32) if rows.weight is None else rows.weight.copy()
-                if factor is not None:
-                    weight *= np.where(rows.observed < 0, factor, np.float32(1))
+            factor = None if negative_weight is None else negative_weight.cells(rows.observed)
+            weight = factor if rows.weight is None else rows.weight * (1 if factor is None else factor)
+            if weight is not None and not (weight == 1).all():  # the common case, all of them 1, costs a step nothing
                 if self._weight is None:
                     self._weight = torch.ones(shape, device=device)
                 self._weight[part] = torch.from_numpy(weight).to(device)

@@ -60,11 +60,14 @@ class Loss(nn.Module):
     """Base of all losses: `evaluate` gives one value per cell; everything else is shared.
 
     `activation` says what turns logits into scores; `needs` names extra information (an argument of the same name, filled from the
-    run's facts when not given); `handles_pseudo` is set by a loss that treats pseudo-labelled cells itself. A loss that takes `eps`
+    run's facts when not given); `handles_pseudo` is set by a loss that treats pseudo-labelled cells itself.
+    `unknown_push` and `complete_row_push` serve `labels.negative_weight = "auto"`: what an observed negative weighs in general, and
+    (where that is something else) in a row without unknown cells. A loss that takes `eps`
     (every -log x becomes -log(x + eps)) has it on pseudo-labelled cells, too.
     """
 
     activation: ClassVar[str] = "sigmoid"
+    complete_row_push: ClassVar[float | None] = None
     needs: ClassVar[tuple[str, ...]] = ()
     handles_pseudo: ClassVar[bool] = False
     eps: float = 0.0

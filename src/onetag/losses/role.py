@@ -39,6 +39,11 @@ class RegularizedOnlineLabelEstimation(Loss):
         self.estimator: nn.Parameter | None = None
         self._whole: Tensor | None = None
 
+    @property
+    def unknown_push(self) -> float:
+        """Small beside the estimates that unknown cells follow (measured: docs/decisions/0008)."""
+        return 0.05
+
     def setup(self, facts: Facts) -> None:
         start = (
             generator("role", facts.seed)

@@ -20,6 +20,7 @@ class SoftmaxCrossEntropy(Loss):
     """
 
     activation = "softmax"
+    complete_row_push = 0.0  # with all negatives out of the denominator only the positives would be left to compete
 
     def __init__(self, smoothing: float = 0.0) -> None:
         super().__init__()

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _DELIMITERS = (",", "\t", ";", "|")
-_BLOCKS = (1 << 20, 1 << 25, (1 << 31) - 1)  # bytes; the larger ones are for lines that do not fit
+# Bytes per batch: what is made of a batch should stay in the cache, and a table of many columns should have many rows in it. The larger
+# ones are for lines that do not fit.
+_BLOCKS = (1 << 20, 1 << 22, 1 << 26, (1 << 31) - 1)
+_MANY = 20  # columns
 _HEADER = 1 << 26
 _KNOWN = frozenset((*PATH, *TAGS))
 
@@ -84,12 +87,14 @@ class Delimited(Source):
         _, _, names = self._header
         wanted = names if columns is None else list(columns)
         done = 0
-        for block in _BLOCKS:
+        for block in _BLOCKS if len(wanted) < _MANY else _BLOCKS[1:]:
             seen = 0
             try:
                 for batch in self._open(wanted, block):
                     # After a line that did not fit, what was handed out already is passed over.
                     fresh = batch.slice(max(done - seen, 0)) if seen < done else batch
+                    if not seen:
+                        self.expected = int(1.1 * len(batch) * self.path.stat().st_size / block)
                     seen += len(batch)
                     if len(fresh):
                         done += len(fresh)

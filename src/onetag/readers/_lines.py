@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from onetag.core.reading import DataError
@@ -32,13 +33,14 @@ def pairs_of(path: Path, what: str) -> list[tuple[str, str]]:
 
 
 def first_of(root: Path, *names: str) -> Path | None:
-    """The first of these that is there."""
-    return next((root / name for name in names if (root / name).exists()), None)
+    """The first of these that is there; a name that cannot be one is not."""
+    return next((root / name for name in names if os.path.exists(root / name)), None)
 
 
 def needed(root: Path, *names: str) -> Path:
     """The first of these; a DataError where none is there."""
     found = first_of(root, *names)
     if found is None:
-        raise DataError(root, f"{names[0]} is missing" + (f" (or {', '.join(names[1:])})" if names[1:] else ""))
+        shown = [name[:100] for name in names]
+        raise DataError(root, f"{shown[0]} is missing" + (f" (or {', '.join(shown[1:])})" if shown[1:] else ""))
     return found

@@ -60,14 +60,14 @@ class PathCheck:
         import pyarrow.compute as pc
 
         ends = np.cumsum(lengths(paths))
-        absolute = np.frombuffer(data, np.uint8)[np.concatenate([[0], ends[:-1]])] == _SLASH
+        absolute: NDArray[np.bool_] = np.frombuffer(data, np.uint8)[np.concatenate([[0], ends[:-1]])] == _SLASH
         if b":" in data:
             absolute |= pc.match_substring_regex(paths, r"^[A-Za-z]:/").to_numpy(zero_copy_only=False)
         if absolute.any():
             self.met_absolute = True
             for folder in self._inside:
                 absolute &= ~pc.starts_with(paths, folder).to_numpy(zero_copy_only=False)
-        return absolute
+        return np.asarray(absolute)
 
     def _refuse_nonsense(self, paths: pa.StringArray, data: bytes) -> None:
         import pyarrow.compute as pc

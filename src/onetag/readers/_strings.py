@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,23 +46,57 @@ def _matrices(text: pa.StringArray) -> Iterator[tuple[slice, NDArray[np.uint8]]]
         yield slice(start, start + len(piece)), np.frombuffer(padded, np.uint8).reshape(len(piece), width)
 
 
-def to_numpy(chunks: Sequence[pa.StringArray]) -> NDArray[np.str_]:
-    """One numpy array of text.
+class TextColumn:
+    """A column of text that comes in chunks and becomes one numpy array.
 
     Fixed-width where that is small; otherwise numpy's StringDType, because 5 million paths of fixed width would take a gigabyte,
-    and a single long one many more.
+    and a single long one many more. A large column is converted while it comes: a file is read by other threads meanwhile.
     """
-    rows = sum(len(chunk) for chunk in chunks)
-    width = max((int(lengths(chunk).max(initial=1)) for chunk in chunks), default=1)
-    if rows * width <= _FIXED_WIDTH:
-        return np.array([name for chunk in chunks for name in chunk.to_pylist()], dtype=np.str_)
-    made = np.empty(rows, dtype=np.dtypes.StringDType())
-    start = 0
+
+    def __init__(self) -> None:
+        self.chunks: list[pa.StringArray] = []
+        self.rows = 0
+        self._width = 1
+        self._made: NDArray[Any] = np.empty(0, dtype=np.dtypes.StringDType())
+        self._chunks_done = self._rows_done = 0
+
+    def add(self, chunk: pa.StringArray, expected: int = 0) -> None:
+        """`expected`: about how many rows there will be, so that space is made once."""
+        self.chunks.append(chunk)
+        self.rows += len(chunk)
+        self._width = max(self._width, int(lengths(chunk).max(initial=1)))
+        if self._is_large:
+            self._convert(expected)
+
+    def to_numpy(self) -> NDArray[np.str_]:
+        if not self._is_large:
+            return np.array([name for chunk in self.chunks for name in chunk.to_pylist()], dtype=np.str_)
+        self._convert(self.rows)
+        return cast("NDArray[np.str_]", self._made[: self.rows])
+
+    @property
+    def _is_large(self) -> bool:
+        return self.rows * self._width > _FIXED_WIDTH
+
+    def _convert(self, expected: int) -> None:
+        if self.rows > len(self._made):
+            more = np.empty(max(self.rows, expected, 2 * len(self._made)), dtype=self._made.dtype)
+            more[: self._rows_done] = self._made[: self._rows_done]
+            self._made = more
+        for chunk in self.chunks[self._chunks_done :]:
+            for part, matrix in _matrices(chunk):
+                at = slice(self._rows_done + part.start, self._rows_done + part.stop)
+                self._made[at] = matrix.view(f"S{matrix.shape[1]}").ravel()
+            self._rows_done += len(chunk)
+        self._chunks_done = len(self.chunks)
+
+
+def to_numpy(chunks: Sequence[pa.StringArray]) -> NDArray[np.str_]:
+    """Chunks that are all there as one array."""
+    column = TextColumn()
     for chunk in chunks:
-        for part, matrix in _matrices(chunk):
-            made[start + part.start : start + part.stop] = matrix.view(f"S{matrix.shape[1]}").ravel()
-        start += len(chunk)
-    return cast("NDArray[np.str_]", made)
+        column.add(chunk, sum(map(len, chunks)))
+    return column.to_numpy()
 
 
 def text_array(names: Sequence[str]) -> NDArray[np.str_]:

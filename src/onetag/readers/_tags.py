@@ -49,9 +49,10 @@ class Vocabulary:
     def codes(self, tags: Sequence[str]) -> NDArray[np.int32]:
         """The code of each tag; -1 for an empty one. A RowError counts the tags given here."""
         found = [self._seen.get(tag) for tag in tags]
-        for at, code in enumerate(found):
-            if code is None:
-                found[at] = self._seen[tags[at]] = self._learn(tags[at], at)
+        if None in found:
+            for at, code in enumerate(found):
+                if code is None:
+                    found[at] = self._seen[tags[at]] = self._learn(tags[at], at)
         return np.array(found, dtype=np.int32)
 
     def _learn(self, tag: str, at: int) -> int:
@@ -171,11 +172,11 @@ def encode(
         encoded = flat.dictionary_encode()
     indices = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
     tags = [*as_text(encoded.dictionary).to_pylist(), ""]
-    is_used = np.bincount(indices, minlength=len(tags)) > 0  # the dictionary of a file may hold what no row uses
+    if encoded is column:  # the dictionary of a file may hold what no row uses
+        is_used = np.bincount(indices, minlength=len(tags)) > 0
+        tags = [tag if used else "" for tag, used in zip(tags, is_used.tolist(), strict=True)]
     try:
-        codes = vocabulary.codes([tag if used else "" for tag, used in zip(tags, is_used.tolist(), strict=True)])[
-            indices
-        ]
+        codes = vocabulary.codes(tags)[indices]
     except RowError as error:
         raise RowError(int(rows[np.argmax(indices == error.record)]), error.message) from None
     if len(codes) and codes.min() < 0:

@@ -137,6 +137,8 @@ def _from_xml(root: Path, difficult: int) -> dict[str, Side]:
     folder = root / "Annotations"
     if not any(named.values()):
         named = {"all": sorted(file.stem for file in folder.glob("*.xml"))}
+    for side, names in named.items():
+        refuse_outside(lists.get(side, folder), names, None)
     read = {side: [_objects(folder / f"{name}.xml") for name in names] for side, names in named.items() if names}
     met = {name for side in read.values() for objects in side for name in objects}
     classes = CLASSES if met <= set(CLASSES) else tuple(sorted(met))

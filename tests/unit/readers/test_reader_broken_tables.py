@@ -82,6 +82,14 @@ def test_what_is_no_utf8_text(tmp_path: Path) -> None:
     refused(Csv(), path, 10_002, "zero byte")
 
 
+def test_absolute_paths_that_leave(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"path,tags\n{tmp_path}/x/../a.jpg,cat\n{tmp_path}/../b.jpg,dog\n")
+    refused(Csv(), path, 3, "outside", "--images")
+    path.write_text(f"path,tags\n{tmp_path}/a.jpg,cat\n{tmp_path}x/b.jpg,dog\n")
+    refused(Csv(), path, 3, "outside")
+
+
 def test_unknown_classes_name_the_nearest(tmp_path: Path) -> None:
     (tmp_path / "classes.txt").write_text("cat\npotted plant\n")
     path = tmp_path / "t.csv"

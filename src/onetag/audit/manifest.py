@@ -1,0 +1,171 @@
+"""A clean list of the data: what cannot be used left out, copies merged. Written aside, read back, and only then given its name."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onetag import loading
+from onetag.audit import copies
+from onetag.audit.examine import Audit
+from onetag.audit.findings import counted
+from onetag.core.errors import OnetagError, UsageError
+from onetag.core.split import Data
+from onetag.core.vocabulary import NAME
+
+_SEPARATORS = ("|", ";", ",", "\t")
+
+
+def refuse(path: Path, data: Data | None = None) -> None:
+    """A UsageError, before hours of work, for a manifest that cannot or must not be written."""
+    if path.suffix.casefold() != ".csv":
+        raise UsageError(f"--manifest {path}: a manifest is written as CSV; name it *.csv")
+    if path.exists():
+        raise UsageError(f"--manifest {path} exists; name another file, or remove it")
+    if (path.parent / NAME).exists():
+        raise UsageError(f"--manifest {path}: the {NAME} beside it would be applied to it again; choose another folder")
+    if data is not None and data.only().paths is None:
+        raise UsageError("--manifest lists pictures; these data are feature vectors")
+
+
+def write_manifest(path: Path, audit: Audit) -> dict[str, Any]:
+    """`path,tags[,negatives][,split][,group]`, and what was left out. Paths start at the manifest's folder; where a picture lies
+    elsewhere they are absolute, and `--images` must name a folder above them."""
+    chosen = _Chosen(audit)
+    if not chosen.rows:
+        return {"said": ["not written: no picture is left"], "left_out": chosen.left_out}
+    split, samples = audit.samples.split, audit.samples
+    folder, files = path.absolute().parent, [os.path.abspath(samples.files[at]) for at in chosen.rows]
+    start = os.path.join(os.path.normpath(folder), "")
+    outside = not all(file.startswith(start) for file in files)
+    paths = files if outside else [file[len(start) :].replace(os.sep, "/") for file in files]
+    images = os.path.commonpath([os.path.dirname(file) for file in files]) if outside else None
+    is_complete = bool((split.labels.rest == -1).all())
+    separator, end = _separator(split.classes)
+    columns: dict[str, list[str]] = {"path": paths}
+    tags = list(chosen.tags(is_complete))
+    for name, number in (("tags", 0), ("negatives", 1)):
+        cells = [separator.join(split.classes[c] for c in row[number]) for row in tags]
+        if name == "tags" or any(cells):
+            columns[name] = [cell + end if cell else "" for cell in cells]
+    if samples.sides != ("all",):
+        columns["split"] = [samples.sides[samples.side[at]] for at in chosen.rows]
+    if split.groups is not None:
+        own = {
+            str(split.ids[at]): "" for at in chosen.rows
+        }  # a picture without a group is one of its own, named by its path
+        columns["group"] = [own.get(str(split.groups[at]), str(split.groups[at])) for at in chosen.rows]
+    labels, sign = "complete" if is_complete else None, separator if separator != "|" else None
+    given = {name: value for name, value in (("labels", labels), ("images", images), ("separator", sign)) if value}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f"{path.stem}.tmp.csv")
+    try:
+        _write(aside, columns)
+        _compare(loading.load(aside, labels=labels, images=images, separator=sign), columns, tags, split.classes)
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+    how = " ".join(f"--{name} {_quoted(value)}" for name, value in given.items())
+    left = ", ".join(f"{number:,} {why}" for why, number in chosen.left_out.items() if number) or "nothing"
+    said = [f"{path}: {counted(len(paths), 'picture')}; left out: {left}", *([f"read it with {how}"] if how else [])]
+    return {"path": str(path), "pictures": len(paths), "left_out": chosen.left_out, "read_with": given, "said": said}
+
+
+class _Chosen:
+    """Which samples stay, and which tags they have."""
+
+    def __init__(self, audit: Audit) -> None:
+        assert audit.looks is not None
+        samples, self._labels = audit.samples, audit.samples.split.labels
+        usable = audit.looks.is_usable
+        stays = usable.copy()
+        self._merged: dict[int, NDArray[np.int64]] = {}
+        contradict = leaks = copied = 0
+        codes = copies.same(samples, audit.looks)
+        for group in copies.groups(np.where(usable, codes, -1 - np.arange(len(codes)))):
+            # Of a picture on two sides the later one stays: a test keeps its pictures, whatever is trained on.
+            last = group[samples.side[group] == samples.side[group].max()]
+            stays[group] = False
+            leaks += len(group) - len(last)
+            if (self._labels.rest[last] == -1).all() and copies.contradictions(self._labels, last):
+                contradict += len(last)  # in complete labels no tag can be left open
+                continue
+            stays[last[0]] = True
+            copied += len(last) - 1
+            self._merged[int(last[0])] = last
+        self.rows: list[int] = np.flatnonzero(stays).tolist()
+        self.left_out = {
+            "missing or unusable": int((~usable).sum()),
+            "copies (their tags united)": copied,
+            "that stand on a later side, too": leaks,
+            "whose copies contradict each other": contradict,
+        }
+
+    def tags(self, is_complete: bool) -> Iterator[tuple[list[int], list[int]]]:
+        """(positives, negatives) per row that stays. Negatives are told one by one unless all labels are complete."""
+        parts = self._labels.arrays()
+        indptr, classes, values = (np.asarray(parts[name]) for name in ("indptr", "classes", "values"))
+        rest = self._labels.rest
+        for row in self.rows:
+            group = self._merged.get(row)
+            if (group is not None and len(group) > 1) or (rest[row] == -1 and not is_complete):
+                dense = self._labels.select(np.array([row]) if group is None else group).to_dense()
+                yes, no = (dense == 1).any(axis=0), (dense == -1).any(axis=0)
+                found = np.flatnonzero(yes & ~no), np.flatnonzero(no & ~yes)
+            else:
+                part = slice(int(indptr[row]), int(indptr[row + 1]))
+                found = classes[part][values[part] == 1], classes[part][values[part] == -1]
+            yield found[0].tolist(), [] if is_complete else found[1].tolist()
+
+
+def _separator(classes: tuple[str, ...]) -> tuple[str, str]:
+    """What stands between tags, and what ends a cell: where a name has a character that a reader might take for a separator,
+    the real one ends every cell, so that it is met first."""
+    used = [sign for sign in _SEPARATORS if any(sign in name for name in classes)]
+    free = next((sign for sign in _SEPARATORS if sign not in used), None)
+    if free is None:
+        raise OnetagError(
+            "the class names use |, ; , and tab: no separator is left for a manifest; rename one in labels.toml"
+        )
+    return free, free if used else ""
+
+
+def _write(path: Path, columns: dict[str, list[str]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+
+
+def _compare(
+    read: Data, columns: dict[str, list[str]], tags: list[tuple[list[int], list[int]]], classes: tuple[str, ...]
+) -> None:
+    """Whether a reader understands what was meant."""
+    sides = columns.get("split") or ["all"] * len(tags)
+    for side, split in read.splits.items():
+        mine = [at for at, name in enumerate(sides) if name == side]
+        counts = np.zeros((2, len(classes)), np.int64)
+        for sign in (0, 1):
+            np.add.at(counts[sign], [c for at in mine for c in tags[at][sign]], 1)
+        place = {name: code for code, name in enumerate(classes)}
+        told = np.zeros_like(counts)
+        for sign, value in ((0, 1), (1, -1)):
+            known = (np.asarray(split.labels.arrays()["values"]) == value).nonzero()[0]
+            codes = [place.get(name, -1) for name in split.classes]
+            np.add.at(told[sign], np.asarray(codes)[np.asarray(split.labels.arrays()["classes"])[known]], 1)
+        if split.ids.tolist() != [columns["path"][at] for at in mine] or (counts != told).any():
+            raise OnetagError(
+                "the manifest would not be read back as it is meant; is there an unusual path or class name?"
+            )
+
+
+def _quoted(value: str) -> str:
+    import shlex
+
+    return "tab" if value == "\t" else shlex.quote(value)
