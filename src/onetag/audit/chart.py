@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 
+from onetag.audit.text import visible
+
 _ALL = 60  # up to so many classes each gets a bar
 _ENDS = 20  # else so many of the most and of the least frequent ones
 _ROW = 20  # pixels
@@ -26,7 +28,7 @@ def _rows(tags: Mapping[str, int], names: list[str]) -> str:
     rows = []
     for row, name in enumerate(names):
         top, size = row * _ROW, _BARS * tags[name] / most
-        shown = html.escape(name)
+        shown = html.escape(visible(name))
         # Names that are too long end at the edge of their own picture; the title says them in full.
         rows.append(
             f'<svg width="{_NAMES - 2}%" height="{_ROW}" y="{top}"><text x="0" y="14">{shown}<title>{shown}</title></text></svg>'

@@ -103,34 +103,29 @@ def exact(samples: Samples, found: Sequence[NDArray[np.int64]]) -> Finding:
     within = " of the same side" if samples.has_sides else ""
     return _pairs(
         samples, "exact_duplicates", sorted(pairs, key=lambda pair: pair[1]),
-        lambda n: f"{counted(n, 'exact copy', 'exact copies')} of pictures{within}, byte by byte",
+        lambda n: f"{counted(n, 'picture')} {'is an exact copy' if n == 1 else 'are exact copies'} of another one{within}",
     )  # fmt: skip
 
 
 def near(samples: Samples, looks: Looks, codes: NDArray[np.int64]) -> tuple[list[Finding], dict[str, int]]:
     """Pictures that look alike and are no exact copies: across sides, and on one side; and how many pairs there are of each."""
     usable = np.flatnonzero(looks.is_usable & ~looks.is_plain)
-    keys = codes[usable] * len(samples.sides) + samples.side[usable]
-    usable = usable[np.sort(np.unique(keys, return_index=True)[1])]  # of exact copies one on each side
-    low, high, bits = likeness.alike(looks.hashes[usable], looks.small[usable], samples.side[usable])
-    low, high = usable[low], usable[high]
-    keep = codes[low] != codes[high]
-    low, high, bits = low[keep], high[keep], bits[keep]
-    crosses = samples.side[low] != samples.side[high]
+    usable = usable[np.sort(np.unique(codes[usable], return_index=True)[1])]  # exact copies are told elsewhere
+    found = likeness.alike(looks.hashes[usable], looks.small[usable], samples.side[usable])
+    here = "look{} like another one" + (" of the same side" if samples.has_sides else "")
+    words = here, "look{} like one on another side: perhaps a leak"
     made = []
-    for kind, mask, words in (
-        ("near_leak", crosses, "on another side look{} like one here: perhaps a leak"),
-        ("near_duplicates", ~crosses, "look{} like another one" + (" of the same side" if samples.has_sides else "")),
-    ):
-        one, other, apart = likeness.nearest((low[mask], high[mask], bits[mask]))
+    for kind, part, what in zip(("near_duplicates", "near_leak"), found, words, strict=True):
+        one, other, bits = part.pairs
+        pairs = list(zip(usable[one].tolist(), usable[other].tolist(), strict=True))
         items = [
-            samples.item(int(b), same_as=samples.item(int(a)), distance=int(d))
-            for a, b, d in zip(one, other, apart, strict=True)
+            samples.item(b, same_as=samples.item(a), distance=apart)
+            for (a, b), apart in zip(pairs, bits.tolist(), strict=True)
         ]
-        limit = f" (at most {likeness.DISTANCE} of 64 bits apart)"
-        what = f"{counted(len(items), 'picture')} {words.format(_s(len(items)))}{limit}"
-        made.append(Finding(kind, what, items, list(zip(one.tolist(), other.tolist(), strict=True))))
-    return made, {"across_sides": int(crosses.sum()), "on_one_side": int((~crosses).sum())}
+        limit = f"(at most {likeness.DISTANCE} of 64 bits apart)"
+        message = f"{counted(len(items), 'picture')} {what.format(_s(len(items)))} {limit}"
+        made.append(Finding(kind, message, items, pairs))
+    return made[::-1], {"across_sides": found[1].number, "on_one_side": found[0].number}
 
 
 def repeated_rows(samples: Samples) -> Finding:

@@ -7,6 +7,7 @@ four 16-bit bands but for one bit: so each is compared with those few, not with 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,14 @@ _FREQUENCIES = [_ZIGZAG[at] for band in range(_BANDS) for at in range(band, len(
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 """(one, other, bits apart)"""
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Of all pairs that look alike, for each later picture the one with the nearest earlier picture; and how many pairs there are."""
+
+    pairs: Pairs
+    number: int
 
 
 def describe(grey: NDArray[np.uint8]) -> tuple[NDArray[np.uint64], NDArray[np.uint8], NDArray[np.bool_]]:
@@ -46,8 +55,9 @@ def _cosines() -> NDArray[np.float32]:
     return np.cos(np.pi * np.arange(12)[:, None] * (2 * number + 1) / (2 * SIDE)).astype(np.float32)
 
 
-def alike(hashes: NDArray[np.uint64], small: NDArray[np.uint8], side: NDArray[np.int64]) -> Pairs:
-    """Pairs of pictures that look alike. Of pictures with one hash on one side each is paired with the first, not with all others."""
+def alike(hashes: NDArray[np.uint64], small: NDArray[np.uint8], side: NDArray[np.int64]) -> tuple[Alike, Alike]:
+    """Pictures that look alike: on one side, and across sides. Of pictures with one hash on one side each is compared with the first only:
+    ten thousand frames of a still camera are ten thousand pairs, not fifty million."""
     distinct, of = np.unique(hashes, return_inverse=True)
     sides = int(side.max(initial=0)) + 1
     owner = np.full((len(distinct), sides), -1, np.int64)
@@ -55,37 +65,59 @@ def alike(hashes: NDArray[np.uint64], small: NDArray[np.uint8], side: NDArray[np
     owner[of[backwards], side[backwards]] = backwards
     first = owner[of, side]
     repeated = np.flatnonzero(first != np.arange(len(hashes)))
-    found: list[Pairs] = [(first[repeated], repeated, np.zeros(len(repeated), np.int64))]
-    one, other, bits = near(distinct)
-    zero = np.zeros(len(distinct), np.int64)
+    found = _Nearest(small, side)
+    found.add(first[repeated], repeated, np.zeros(len(repeated), np.int64))
     for a in range(sides):
-        found += [(owner[:, a], owner[:, b], zero) for b in range(a + 1, sides)]
-        found += [(owner[one, a], owner[other, b], bits) for b in range(sides)]
-    left, right, bits = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    there = np.flatnonzero((left >= 0) & (right >= 0))
-    there = there[_is_confirmed(small, left[there], right[there])]
-    low, high = np.minimum(left[there], right[there]), np.maximum(left[there], right[there])
-    return low, high, bits[there]
+        for b in range(a + 1, sides):
+            found.add(owner[:, a], owner[:, b], np.zeros(len(distinct), np.int64))
+    for one, other, bits in near(distinct):
+        for a in range(sides):
+            for b in range(sides):
+                found.add(owner[one, a], owner[other, b], bits)
+    return found.result(0), found.result(1)
 
 
-def near(hashes: NDArray[np.uint64], most: int = DISTANCE) -> Pairs:
-    """All pairs of these distinct hashes at most `most` (up to 7) bits apart, the earlier one first."""
-    found: list[Pairs] = []
+class _Nearest:
+    """Takes pairs as they come and keeps the nearest: nothing grows with their number."""
+
+    def __init__(self, small: NDArray[np.uint8], side: NDArray[np.int64]) -> None:
+        self._small, self._side, self._size = small, side, len(small)
+        self._best = np.full((2, len(small)), np.iinfo(np.int64).max)
+        self._number = [0, 0]
+
+    def add(self, one: NDArray[np.int64], other: NDArray[np.int64], bits: NDArray[np.int64]) -> None:
+        there = np.flatnonzero((one >= 0) & (other >= 0))
+        there = there[_is_confirmed(self._small, one[there], other[there])]
+        low, high = np.minimum(one[there], other[there]), np.maximum(one[there], other[there])
+        crosses = self._side[low] != self._side[high]
+        for kind in (0, 1):
+            mine = crosses == bool(kind)
+            self._number[kind] += int(mine.sum())
+            np.minimum.at(self._best[kind], high[mine], bits[there][mine] * self._size + low[mine])
+
+    def result(self, kind: int) -> Alike:
+        high = np.flatnonzero(self._best[kind] < np.iinfo(np.int64).max)
+        bits, low = np.divmod(self._best[kind][high], max(self._size, 1))
+        return Alike((low, high, bits), self._number[kind])
+
+
+def near(hashes: NDArray[np.uint64], most: int = DISTANCE) -> Iterator[Pairs]:
+    """All pairs of these distinct hashes at most `most` (up to 7) bits apart, each once, the earlier one first, a block at a time."""
+    bands = np.stack([(hashes >> np.uint64(band * _WIDTH)).astype(np.uint16) for band in range(_BANDS)])
     for band in range(_BANDS):
-        keys = (hashes >> np.uint64(band * _WIDTH)).astype(np.uint16).astype(np.int64)
+        keys = bands[band].astype(np.int64)
         order = np.argsort(keys, kind="stable")
         ends = np.cumsum(np.bincount(keys, minlength=1 << _WIDTH))
         for flip in (0, *(1 << bit for bit in range(_WIDTH))):
             wanted = keys ^ flip
-            stop = ends[wanted]
             start = np.where(wanted > 0, ends[wanted - 1], 0)
-            for one, other in _candidates(start, stop, order):
-                bits = np.bitwise_count(hashes[one] ^ hashes[other]).astype(np.int64)
-                keep = (one < other) & (bits <= most)
-                found.append((one[keep], other[keep], bits[keep]))
-    one, other, bits = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    _, once = np.unique(one * len(hashes) + other, return_index=True)  # bands find the same pair
-    return one[once], other[once], bits[once]
+            for one, other in _candidates(start, ends[wanted], order):
+                keep = np.flatnonzero(np.bitwise_count(hashes[one] ^ hashes[other]) <= most)
+                keep = keep[one[keep] < other[keep]]
+                for earlier in bands[:band]:  # where a band before has met this pair already
+                    keep = keep[np.bitwise_count(earlier[one[keep]] ^ earlier[other[keep]]) > 1]
+                one, other = one[keep], other[keep]
+                yield one, other, np.bitwise_count(hashes[one] ^ hashes[other]).astype(np.int64)
 
 
 def _candidates(
@@ -115,12 +147,3 @@ def _is_confirmed(small: NDArray[np.uint8], one: NDArray[np.int64], other: NDArr
         scale = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
         kept[part] = (a * b).sum(axis=1) > CORRELATION * scale
     return kept
-
-
-def nearest(pairs: Pairs) -> Pairs:
-    """Of all pairs, for each later picture the one with the earlier picture that is nearest: a line each, however many there are."""
-    low, high, bits = pairs
-    order = np.lexsort((low, bits, high))
-    _, first = np.unique(high[order], return_index=True)
-    chosen = order[first]
-    return low[chosen], high[chosen], bits[chosen]

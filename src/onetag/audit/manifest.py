@@ -67,7 +67,7 @@ def write_manifest(path: Path, audit: Audit) -> dict[str, Any]:
     aside = path.with_name(f"{path.stem}.tmp.csv")
     try:
         _write(aside, columns)
-        _compare(loading.load(aside, labels=labels, images=images, separator=sign), columns, tags, split.classes)
+        _compare(loading.load(aside, format="csv", labels=labels, images=images, separator=sign), columns, tags, split.classes)
         aside.replace(path)
     finally:
         aside.unlink(missing_ok=True)

@@ -30,7 +30,7 @@ def visible(name: str) -> str:
 
 
 def _finding(finding: Finding) -> Iterator[str]:
-    yield f"  {finding.message}"
+    yield f"  {visible(finding.message)}"
     for item in finding.items[:_EXAMPLES]:
         yield f"    {visible(line(item))}"
     if len(finding.items) > _EXAMPLES:

@@ -46,7 +46,6 @@ class Columnar(Source):
         # Text that repeats stays a dictionary: its distinct values are looked at, not every cell.
         texts = [name for name in wanted[1:] if types.is_string(self._schema.field(name).type)]
         file = self._open(read_dictionary=texts, pre_buffer=False)
-        self.expected = file.metadata.num_rows
         try:
             for batch in ahead(file.iter_batches(_BATCH, columns=wanted)):
                 batch.validate(full=True)  # text in a file may be no text

@@ -93,8 +93,6 @@ class Delimited(Source):
                 for batch in self._open(wanted, block):
                     # After a line that did not fit, what was handed out already is passed over.
                     fresh = batch.slice(max(done - seen, 0)) if seen < done else batch
-                    if not seen:
-                        self.expected = int(1.1 * len(batch) * self.path.stat().st_size / block)
                     seen += len(batch)
                     if len(fresh):
                         done += len(fresh)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +18,7 @@ from onetag.readers._paths import PathCheck
 from onetag.readers._sides import ORDER, SIDES, counted, side_of, table_of
 from onetag.readers._source import Source
 from onetag.readers._tags import RowError, Separator, Vocabulary, as_text, encode, is_list
+from onetag.readers._text import column, joined
 from onetag.readers._unite import ConflictError, Entries, gathered, united
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Rows:
         self.num_rows = 0
         self.notes: list[str] = []
         self.is_list = False
-        self._paths = _strings.TextColumn()
+        self._paths: list[pa.StringArray] = []
         self._groups: list[pa.StringArray] = []
         self._sides: list[NDArray[np.int8]] = []
         self._entries: dict[str, list[Entries]] = {"labels": [], "truth": []}
@@ -106,7 +106,7 @@ class Rows:
         if columns.path is not None:
             column = batch.get(columns.path, blank)
             paths = self.check(column) if self.check is not None else as_text(column)
-            self._paths.add(paths, self.source.expected)
+            self._paths.append(paths)
         for role, sign, target in (("tags", 1, "labels"), ("negatives", -1, "labels"), ("truth", 1, "truth")):
             name = getattr(columns, role)
             if name is not None and name in batch:
@@ -125,7 +125,7 @@ class Rows:
             # A picture without a group is a group of its own.
             alone = paths if paths is not None else pa.array([f"row {self.num_rows + i}" for i in range(size)])
             if self.num_rows and not self._groups:
-                self._groups += self._paths.chunks[:-1] or [pa.array([f"row {i}" for i in range(self.num_rows)])]
+                self._groups += self._paths[:-1] or [pa.array([f"row {i}" for i in range(self.num_rows)])]
             self._groups.append(pc.if_else(missing, alone, groups) if missing.true_count else groups)
 
     def _add_tags(self, column: pa.Array, sign: int, target: str, signs: pa.Array | None) -> None:
@@ -152,18 +152,19 @@ class Rows:
             both = f"{self.num_rows:,} rows of labels for {len(features):,} rows of features"
             raise DataError(self.source.path, f"has {both}; one each is expected")
         sides = np.concatenate(self._sides) if self._sides else None
-        first = _strings.first_rows(self._paths.chunks, sides) if self._paths.rows else None
+        first = _strings.first_rows(self._paths, sides) if self._paths else None
         if first is not None and features is not None:
             self._refuse_repeated(first)
-        with ThreadPoolExecutor(1) as pool:  # text and labels have nothing to do with each other
-            named = pool.submit(self._names, root)
-            labels = self._table(self._united("labels", order, first, len(classes)), len(classes))
-            truth = labels if self.complete else None
-            if truth is None and self.columns is not None and self.columns.truth is not None:
-                known = self._united("truth", order, first, len(classes))
-                truth = table_of(*known, self.num_rows, len(classes), REST_NEGATIVE)
-            ids, paths = named.result()
-        groups = _strings.to_numpy(self._groups) if self._groups else None
+        labels = self._table(self._united("labels", order, first, len(classes)), len(classes))
+        truth = labels if self.complete else None
+        if truth is None and self.columns is not None and self.columns.truth is not None:
+            known = self._united("truth", order, first, len(classes))
+            truth = table_of(*known, self.num_rows, len(classes), REST_NEGATIVE)
+        groups = column(self._groups) if self._groups else None
+        ids = column(self._paths) if self._paths else np.arange(1, self.num_rows + 1).astype(np.str_)
+        paths = None
+        if root is not None and self.check is not None:
+            paths = joined(root, ids, self.check.met_absolute)
         whole = Split(ids, classes, labels, paths, features, truth, groups)
         keep = np.ones(self.num_rows, bool)
         if first is not None:
@@ -173,14 +174,6 @@ class Rows:
             return {side: whole if first is None else whole.select(np.flatnonzero(keep))}
         at = {name: np.flatnonzero((sides == code) & keep) for code, name in enumerate(ORDER)}
         return {name: whole.select(index) for name, index in at.items() if len(index)}
-
-    def _names(self, root: str | None) -> tuple[NDArray[np.str_], NDArray[np.str_] | None]:
-        """Ids and full paths."""
-        ids = self._paths.to_numpy() if self._paths.rows else np.arange(1, self.num_rows + 1).astype(np.str_)
-        self._paths.chunks.clear()
-        if root is None or self.check is None:
-            return ids, None
-        return ids, _strings.joined(root, ids, self.check.met_absolute)
 
     def _united(
         self, name: str, order: NDArray[np.int32], first: NDArray[np.int32] | None, num_classes: int

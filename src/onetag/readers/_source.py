@@ -19,7 +19,6 @@ class Source:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.expected = 0  # about how many records there will be, once that can be said
 
     def names(self) -> list[str] | None:
         """Its columns; None where they are only known after everything was read."""

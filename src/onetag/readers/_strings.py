@@ -1,9 +1,9 @@
-"""Columns of text between Arrow and numpy without a Python object per row: conversion, repeated texts, raw bytes."""
+"""Columns of text in Arrow without a Python object per row: raw bytes, matrices of them, repeated texts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from onetag.core import draws
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_FIXED_WIDTH = 1 << 24  # characters up to which a whole column is kept as fixed-width text (4 bytes each)
 _PIECE = 1 << 22  # bytes of the matrix that one step of a conversion may take
 
 
@@ -33,7 +32,7 @@ def raw(text: pa.StringArray) -> bytes:
     return bytes(memoryview(text.buffers()[2])[int(offsets[0]) : int(offsets[-1])])
 
 
-def _matrices(text: pa.StringArray) -> Iterator[tuple[slice, NDArray[np.uint8]]]:
+def matrices(text: pa.StringArray) -> Iterator[tuple[slice, NDArray[np.uint8]]]:
     """[n, width] of bytes, padded with zeros, in pieces."""
     import pyarrow.compute as pc
 
@@ -44,78 +43,6 @@ def _matrices(text: pa.StringArray) -> Iterator[tuple[slice, NDArray[np.uint8]]]
         # Padding with `ascii_` counts bytes, which is what is wanted here, for any text.
         padded = raw(pc.ascii_rpad(piece, width, "\0"))
         yield slice(start, start + len(piece)), np.frombuffer(padded, np.uint8).reshape(len(piece), width)
-
-
-class TextColumn:
-    """A column of text that comes in chunks and becomes one numpy array.
-
-    Fixed-width where that is small; otherwise numpy's StringDType, because 5 million paths of fixed width would take a gigabyte,
-    and a single long one many more. A large column is converted while it comes: a file is read by other threads meanwhile.
-    """
-
-    def __init__(self) -> None:
-        self.chunks: list[pa.StringArray] = []
-        self.rows = 0
-        self._width = 1
-        self._made: NDArray[Any] = np.empty(0, dtype=np.dtypes.StringDType())
-        self._chunks_done = self._rows_done = 0
-
-    def add(self, chunk: pa.StringArray, expected: int = 0) -> None:
-        """`expected`: about how many rows there will be, so that space is made once."""
-        self.chunks.append(chunk)
-        self.rows += len(chunk)
-        self._width = max(self._width, int(lengths(chunk).max(initial=1)))
-        if self._is_large:
-            self._convert(expected)
-
-    def to_numpy(self) -> NDArray[np.str_]:
-        if not self._is_large:
-            return np.array([name for chunk in self.chunks for name in chunk.to_pylist()], dtype=np.str_)
-        self._convert(self.rows)
-        return cast("NDArray[np.str_]", self._made[: self.rows])
-
-    @property
-    def _is_large(self) -> bool:
-        return self.rows * self._width > _FIXED_WIDTH
-
-    def _convert(self, expected: int) -> None:
-        if self.rows > len(self._made):
-            more = np.empty(max(self.rows, expected, 2 * len(self._made)), dtype=self._made.dtype)
-            more[: self._rows_done] = self._made[: self._rows_done]
-            self._made = more
-        for chunk in self.chunks[self._chunks_done :]:
-            for part, matrix in _matrices(chunk):
-                at = slice(self._rows_done + part.start, self._rows_done + part.stop)
-                self._made[at] = matrix.view(f"S{matrix.shape[1]}").ravel()
-            self._rows_done += len(chunk)
-        self._chunks_done = len(self.chunks)
-
-
-def to_numpy(chunks: Sequence[pa.StringArray]) -> NDArray[np.str_]:
-    """Chunks that are all there as one array."""
-    column = TextColumn()
-    for chunk in chunks:
-        column.add(chunk, sum(map(len, chunks)))
-    return column.to_numpy()
-
-
-def text_array(names: Sequence[str]) -> NDArray[np.str_]:
-    """The same for names that are in memory already."""
-    width = max(map(len, names), default=1)
-    kind = np.str_ if len(names) * width <= _FIXED_WIDTH else np.dtypes.StringDType()
-    return cast("NDArray[np.str_]", np.array(names, dtype=kind))
-
-
-def joined(folder: str, ids: NDArray[np.str_], some_are_absolute: bool = False) -> NDArray[np.str_]:
-    """Full paths; ids that are absolute already stay as they are."""
-    if not len(ids):
-        return ids
-    prefix = folder if folder.endswith("/") else folder + "/"
-    paths = np.strings.add(np.array(prefix, dtype=ids.dtype if ids.dtype.kind == "T" else np.str_), ids)
-    if some_are_absolute:
-        is_absolute = np.strings.startswith(ids, "/")
-        paths[is_absolute] = ids[is_absolute]
-    return paths
 
 
 def first_rows(chunks: Sequence[pa.StringArray], salt: NDArray[np.int8] | None = None) -> NDArray[np.int32] | None:
@@ -154,7 +81,7 @@ def _may_repeat(chunks: Sequence[pa.StringArray]) -> bool:
     keys = np.empty(sum(len(chunk) for chunk in chunks), np.uint64)
     start = 0
     for chunk in chunks:
-        for part, matrix in _matrices(chunk):
+        for part, matrix in matrices(chunk):
             for at in range(0, len(matrix), 8192):  # small enough for the cache: eight times faster than all at once
                 block = matrix[at : at + 8192]
                 keys[start + part.start + at : start + part.start + at + len(block)] = (

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from onetag.core.labels import REST_NEGATIVE, REST_UNKNOWN, LabelTable
 from onetag.core.reading import DataError, Reader, ReadOptions, is_complete
 from onetag.core.split import Data, Problem, Split
-from onetag.readers import _strings, _walk
+from onetag.readers import _walk
 from onetag.readers._sides import ORDER, counted, echo, listed, side_of, table_of
+from onetag.readers._text import joined, text_array
 
 __all__ = ["Folder"]
 
@@ -84,8 +85,8 @@ class Folder(Reader):
                 f"{counted(gone, 'copy', 'copies')} of pictures{where} in several places: each picture is one sample with all its tags"
             )
         order = np.argsort(np.array(names, dtype=object)[keep], kind="stable")
-        ids = _strings.text_array([names[at] for at in keep[order].tolist()])
-        paths = _strings.joined(str(found.root), ids)
+        ids = text_array([names[at] for at in keep[order].tolist()])
+        paths = joined(str(found.root), ids)
         labels = labels.select(order)
         return Split(ids, tuple(classes), labels, paths, truth=labels if complete else None)
 

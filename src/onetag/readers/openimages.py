@@ -17,6 +17,7 @@ from onetag.readers._lines import lines_of
 from onetag.readers._paths import PathCheck
 from onetag.readers._sides import ORDER, counted, echo, side_of, table_of
 from onetag.readers._tags import RowError, Separator, Vocabulary, as_text, encode
+from onetag.readers._text import column, joined
 from onetag.readers._unite import Entries, gathered
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class _Table:
     def split(
         self, order: NDArray[np.int32], classes: tuple[str, ...], complete: bool, folder: Path, notes: list[str]
     ) -> Split:
-        names = _strings.to_numpy(self.ids)
+        names = np.asarray(column(self.ids))
         first = _strings.first_rows(self.ids)
         rows, codes, values = gathered(self.parts)
         if first is not None:
@@ -129,7 +130,7 @@ class _Table:
             cells // len(classes), (cells % len(classes)).astype(np.int32), signs, len(names), len(classes), rest
         )
         files = np.strings.add(names, np.array(".jpg", dtype=names.dtype)) if len(names) else names
-        return Split(names, classes, table, _strings.joined(str(folder), files), truth=table if complete else None)
+        return Split(names, classes, table, joined(str(folder), files), truth=table if complete else None)
 
 
 def _files(folder: Path) -> list[Path]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -235,21 +237,58 @@ def test_a_folder_with_a_table_per_side(tmp_path: Path) -> None:
     assert tags(data.splits["val"]) == {"b.jpg": ["cow"]}
 
 
-def test_large_tables_keep_their_order(tmp_path: Path) -> None:
-    names = [f"{i * 7919 % 300_007:06d}.jpg" for i in range(300_000)]
-    text = "path,tags\n" + "".join(
-        f"pictures/of/some/considerable/length/in/all/of/them/{name},c{i % 10}|d{i % 7}\n"
-        for i, name in enumerate(names)
-    )
-    split = read_csv(tmp_path, text).only()
-    assert split.ids.dtype.kind == "T"  # as fixed width it would take a hundred megabytes
-    assert split.ids.tolist() == [f"pictures/of/some/considerable/length/in/all/of/them/{name}" for name in names]
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str], Split]:
+    """As fixed-width text, its paths would take a hundred megabytes."""
+    folder = tmp_path_factory.mktemp("large")
+    names = [
+        f"pictures/of/some/considerable/length/in/all/of/them/{i * 7919 % 300_007:06d}.jpg" for i in range(300_000)
+    ]
+    names[7] = "pictures/\u00e4.jpg"
+    text = "path,tags\n" + "".join(f"{name},c{i % 10}|d{i % 7}\n" for i, name in enumerate(names))
+    return folder, names, read_csv(folder, text).only()
+
+
+def test_large_tables_keep_their_order(large: tuple[Path, list[str], Split]) -> None:
+    folder, names, split = large
     assert split.paths is not None
-    assert split.paths[299_999] == f"{tmp_path}/pictures/of/some/considerable/length/in/all/of/them/{names[-1]}"
+    assert split.paths[299_999] == f"{folder}/{names[-1]}"
+    assert [split.ids[at] for at in (0, 7, 150_000, -1, np.int64(3))] == [names[at] for at in (0, 7, 150_000, -1, 3)]
+    assert split.ids.tolist() == names
+    assert split.paths.tolist() == [f"{folder}/{name}" for name in names]
     rows, codes, _, _ = split.labels.entries()
     assert [split.classes[c] for c in codes[rows == 123_456]] == ["c6", "d4"]
-    part = split.select([5, 3])
-    assert part.ids.tolist() == [split.ids[5], split.ids[3]]
+
+
+def test_large_columns_behave_as_arrays(large: tuple[Path, list[str], Split]) -> None:
+    folder, names, _ = large
+    split = Csv().read(folder / "t.csv", ReadOptions()).only()
+    assert split.paths is not None
+    with pytest.raises(IndexError):
+        split.ids[300_000]
+    for part, start in ((split.ids, ""), (split.paths, f"{folder}/")):
+        expected = [start + name for name in names]
+        assert part.shape == (300_000,) and part.dtype.kind == "T"
+        assert np.flatnonzero(part == expected[77]).tolist() == [77]
+        assert part[[5, 3]].tolist() == [expected[5], expected[3]]
+        assert part[2:4].tolist() == expected[2:4]
+        assert list(part) == expected
+        assert np.isin(part, expected[9:11]).sum() == 2
+        assert np.argsort(part)[0] == np.argsort(np.array(expected))[0]
+        again = pickle.loads(pickle.dumps(part))
+        assert isinstance(again, np.ndarray) and again.tolist() == expected
+        assert np.concatenate([part, np.array(["x"])]).tolist() == [*expected, "x"]
+        assert "array" in repr(part)
+    chosen = split.select([5, 3])
+    assert chosen.ids.tolist() == [names[5], names[3]]
+
+
+def test_large_columns_are_made_once_by_many_threads(large: tuple[Path, list[str], Split]) -> None:
+    folder, names, _ = large
+    split = Csv().read(folder / "t.csv", ReadOptions()).only()
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda at: str(split.ids[at]) if at % 3 else str(np.asarray(split.ids)[at]), range(2000)))
+    assert found == names[:2000]
 
 
 def test_repeated_paths_in_large_tables_are_found(tmp_path: Path) -> None:
