@@ -45,7 +45,7 @@ def broken(pictures: Path, tmp_path: Path) -> Path:
     shutil.copy(folder / names[1], folder / "leak.jpg")
     with Image.open(folder / names[2]) as picture:
         picture.resize((150, 150)).save(folder / "near.jpg", quality=60)
-        picture.resize((20, 40)).save(folder / "tiny.png")
+    Image.new("RGB", (20, 40), "red").save(folder / "tiny.png")
     (folder / "cut.jpg").write_bytes((folder / names[3]).read_bytes()[:-1])
     rows = [f"{name},Dog|cat,,train" for name in names]
     rows += ["copy.jpg,,cat,train", "leak.jpg,cat,,test", "near.jpg,cat,,test", "tiny.png,dog,,test"]
@@ -97,7 +97,11 @@ def test_the_text_says_the_same_to_people(broken: Path) -> None:
     assert "    leak.jpg (row 15, test) is the same as 001.jpg (row 3, train)" in lines
     assert "    'Dog', 'dog'" in lines
     assert "errors" in lines and "warnings" in lines
-    assert lines[-1] == "4 errors, 10 warnings"
+    report = json.loads(check(broken, "--json").stdout)
+    errors, warnings = (sum(finding["count"] for finding in report[kind]) for kind in ("errors", "warnings"))
+    assert lines[-1] == f"{errors} errors, {warnings} warnings"
+    for finding in [*report["errors"], *report["warnings"]]:
+        assert f"  {finding['message']}" in lines
 
 
 def test_sound_data_are_said_to_be_sound(pictures: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,13 @@ from numpy.typing import NDArray
 
 from onetag.core.labels import REST_NEGATIVE
 from onetag.core.reading import DataError, Reader, ReadOptions, is_complete
-from onetag.core.split import Data, Split
+from onetag.core.split import Data, Objects, Split
 from onetag.readers._paths import refuse_outside
 from onetag.readers._sides import ORDER, echo, known_split, side_of, table_of
 
 __all__ = ["Coco"]
 
-_LARGE = ("segmentation", "bbox", "area", "license", "coco_url", "flickr_url", "date_captured")
+_LARGE = ("segmentation", "area", "license", "coco_url", "flickr_url", "date_captured")
 
 
 class Coco(Reader):
@@ -136,9 +137,31 @@ def _read(path: Path, images: Path | None, complete: bool, notes: list[str]) -> 
     folder = images or _pictures(path)
     paths: NDArray[np.str_] = np.array([str(folder / files[name]) for name in ids], dtype=np.str_)
     names = {order[item["id"]]: str(item["name"]) for item in categories}
-    return known_split(
-        np.array(ids, dtype=np.str_), tuple(names[code] for code in range(len(order))), table, complete, paths
-    )
+    classes = tuple(names[code] for code in range(len(order)))
+    split = known_split(np.array(ids, dtype=np.str_), classes, table, complete, paths)
+    return replace(split, objects=_objects(annotations, pictures, place, order))
+
+
+def _objects(
+    annotations: list[dict[str, Any]], pictures: list[dict[str, Any]], place: dict[str, int], order: dict[Any, int]
+) -> Objects | None:
+    """Where things are; none unless every annotation has a box and every picture a size."""
+    sizes: dict[str, Any] = {str(item["id"]): (item.get("width"), item.get("height")) for item in pictures}
+    boxes: list[tuple[float, ...]] = []
+    spans: list[tuple[float, ...]] = []
+    rows: list[int] = []
+    for item in annotations:
+        box, size = item.get("bbox"), sizes[str(item["image_id"])]
+        if not isinstance(box, list) or len(box) != 4 or not all(_is_number(value) for value in (*box, *size)):
+            return None
+        boxes.append((box[0], box[1], box[0] + box[2], box[1] + box[3]))
+        spans.append(size)
+        rows.append(place[str(item["image_id"])])
+    return Objects.from_boxes(rows, [order[item["category_id"]] for item in annotations], boxes, spans)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9
 
 
 def _list(path: Path, content: Any, key: str, needs: tuple[str, str]) -> list[dict[str, Any]]:

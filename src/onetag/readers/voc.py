@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from onetag.core.split import Data, Split
 from onetag.readers._lines import lines_of
 from onetag.readers._paths import refuse_outside
 from onetag.readers._sides import ORDER, echo, known_split
+from onetag.readers._voc_xml import boxes_of, tree_of
 
 __all__ = ["Voc"]
 
@@ -60,7 +62,8 @@ class Voc(Reader):
         for side, (ids, classes, dense) in found.items():
             refuse_outside(root, ids, None)
             paths = np.array([str(folder / f"{name}.jpg") for name in ids], dtype=np.str_)
-            splits[side] = known_split(np.array(ids, dtype=np.str_), classes, _table(dense), complete, paths)
+            split = known_split(np.array(ids, dtype=np.str_), classes, _table(dense), complete, paths)
+            splits[side] = replace(split, objects=boxes_of(root / "Annotations", ids, classes))
         said = [how, f"difficult = {options.difficult or 'negative'}"]
         return Data(splits, echo("Pascal VOC", said, splits, complete), path, complete)
 
@@ -157,18 +160,8 @@ def _from_xml(root: Path, difficult: int) -> dict[str, Side]:
 
 def _objects(file: Path) -> dict[str, bool]:
     """The classes of a picture, and whether all objects of the class are difficult."""
-    from xml.etree import ElementTree
-
-    try:
-        root = ElementTree.parse(file).getroot()
-    except ElementTree.ParseError as error:
-        raise DataError(file, f"is not XML ({error})", error.position[0]) from error
-    except (LookupError, ValueError) as error:
-        raise DataError(file, f"is not XML ({error})") from error
-    except OSError as error:
-        raise DataError(file, f"cannot be read ({error.strerror})") from error
     found: dict[str, bool] = {}
-    for item in root.findall("object"):
+    for item in tree_of(file).findall("object"):
         name = (item.findtext("name") or "").strip()
         marked = (item.findtext("difficult") or "0").strip()
         if not name or marked not in ("0", "1"):
