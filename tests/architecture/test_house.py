@@ -18,7 +18,10 @@ ROOT = Path(__file__).parents[2]
 SOURCE = Path(onetag.__file__).parent
 
 # A new command or flag is a decision: it is written here, too.
-_DATA = {"--format", "--path-column", "--tags-column", "--group-column", "--separator", "--zero", "--images", "--data"}
+_DATA = {
+    "--format", "--path-column", "--tags-column", "--group-column", "--separator", "--zero", "--images", "--difficult", "--certainty",
+    "--data",
+}  # fmt: skip
 _OUTPUT = {"--json", "--quiet", "--help"}
 COMMANDS = {
     "demo": {"-o", "--out", "--seeds", "--overwrite"},
@@ -27,9 +30,10 @@ COMMANDS = {
         "--annotation-seed", "--val", "--val-share", "--test", "--epochs", "--batch-size", "--lr", "--image-size", "--seed",
         "--mean-tags", "--resume", "--strict", "--download", "--allow-code", *_DATA,
     },
-    "simulate": {"-o", "--out", "--annotation", "--draw", "--seed", "--with-truth", *_DATA},
+    "check": {"--manifest", "--html", "--labels", "--min-positives", *_DATA},
+    "simulate": {"-o", "--out", "--annotation", "--draw", "--seed", "--with-truth", "--download", *_DATA},
     "predict": {"-o", "--out", "--sidecar", "--top", "--min-score", "--all-scores", *_DATA},
-    "eval": {"--labels", *_DATA},
+    "eval": {"--labels", "--download", *_DATA},
     "features": {"-o", "--out", "--backbone", "--weights", "--image-size", "--labels", "--download", *_DATA},
     "report": {"-o", "--out"},
     "list": set(),

@@ -104,10 +104,11 @@ def test_unusual_kinds_are_counted(tmp_path: Path) -> None:
     photo(4).save(tmp_path / "moving.gif", save_all=True, append_images=[photo(5)])
     photo(6).save(tmp_path / "turned.jpg", exif=exif)
     photo(7).save(tmp_path / "plain.jpg")
+    photo(8).save(tmp_path / "preview.jpg", format="MPO", save_all=True, append_images=[photo(9)])
     traits = {path.stem: set(look(str(path)).traits) for path in tmp_path.iterdir()}
     assert traits == {
         "cmyk": {"cmyk"}, "deep": {"sixteen_bit"}, "palette": {"palette"}, "transparent": {"transparent"},
-        "moving": {"palette", "animated"}, "turned": {"exif_rotated"}, "plain": set(),
+        "moving": {"palette", "animated"}, "turned": {"exif_rotated"}, "plain": set(), "preview": set(),
     }  # fmt: skip
     assert look(str(tmp_path / "turned.jpg")).size == (64, 48)
 
@@ -291,6 +292,7 @@ def test_leaks_name_both_sides_and_their_rows(tmp_path: Path) -> None:
     first = {"path": "a.png", "row": 2, "side": "train"}
     assert of(audit, "leak_same_content") == [{"path": "a2.png", "row": 6, "side": "test", "same_as": first}]
     assert [item["row"] for item in of(audit, "leak_same_path")] == [8]
+    assert [(i["group"], i["row"], i["beside"]["row"]) for i in of(audit, "leak_group")] == [("g1", 5, 9)]
     assert of(audit, "leak_group")[0]["pictures"] == {"train": 1, "test": 1}
     assert [(i["path"], i["same_as"]["row"]) for i in of(audit, "near_leak")] == [("b2.jpg", 3)]
     assert of(audit, "near_duplicates") == of(audit, "exact_duplicates") == []
@@ -320,9 +322,27 @@ def test_missing_pictures_are_still_compared_by_their_path(tmp_path: Path) -> No
     assert "--images" in audit.report.errors[0].message
 
 
+def test_a_missing_picture_that_is_there_in_another_case_is_named(tmp_path: Path) -> None:
+    for name in ("a.JPG", "cafe\u0301.png"):
+        save(tmp_path / name, 1)
+    rows = "path,tags\na.jpg,x\ncaf\u00e9.png,x\nb.jpg,x\nnowhere/c.jpg,x\n"
+    found = of(examine(onetag.load(table(tmp_path, rows))), "missing_pictures")
+    assert [item.get("why") for item in found] == [
+        "a.JPG is there: its name has another case", "cafe\u0301.png is there: its name has another Unicode form", None, None,
+    ]  # fmt: skip
+
+
+def test_a_table_with_a_row_per_tag_repeats_nothing(tmp_path: Path) -> None:
+    rows = "path,tag,value\na.jpg,x,1\na.jpg,y,-1\nb.jpg,x,1\nb.jpg,y,1\n"
+    audit = examine(onetag.load(table(tmp_path, rows)))
+    assert of(audit, "repeated_rows") == []
+    assert [item["row"] for item in of(audit, "missing_pictures")] == [2, 4]
+
+
 def test_repeated_rows_are_named(tmp_path: Path) -> None:
     save(tmp_path / "a.png", 1)
-    audit = examine(onetag.load(table(tmp_path, "path,tags\na.png,x\na.png,y\n\na.png,x\n")))
+    save(tmp_path / "b.png", 2)
+    audit = examine(onetag.load(table(tmp_path, "path,tags\na.png,x\na.png,y\n\na.png,x\nb.png,x\n")))
     assert of(audit, "repeated_rows") == [{"path": "a.png", "row": 2, "also": [3, 5]}]
     assert "2 rows repeat a path" in next(f.message for f in audit.report.warnings if f.kind == "repeated_rows")
 
@@ -440,6 +460,16 @@ def test_the_manifest_leaves_out_what_is_broken_and_unites_copies(tmp_path: Path
     assert (said["pictures"], list(said["left_out"].values())) == (4, [2, 1, 1, 0])
     assert not examine(read).report.errors
     assert not list(tmp_path.glob("*.tmp*"))
+
+
+def test_groups_named_after_a_picture_stay_groups(tmp_path: Path) -> None:
+    for name, number in (("a", 1), ("b", 2), ("c", 3)):
+        save(tmp_path / "in" / f"{name}.png", number)
+    source = table(tmp_path / "in", "path,tags,group\na.png,x,\nb.png,x,a.png\nc.png,x,\n")
+    write_manifest(tmp_path / "clean.csv", examine(onetag.load(source)))
+    groups = onetag.load(tmp_path / "clean.csv").only().groups
+    assert groups is not None
+    assert groups.tolist() == ["a.png", "a.png", "in/c.png"]
 
 
 def test_a_complete_manifest_is_read_back_as_complete(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from onetag.engine.features import cached, compute
 from onetag.engine.fit import Job, fit
 from onetag.engine.head import LinearHead, drop
 from onetag.engine.optimize import make_optimizers, set_rates
-from onetag.engine.sides import _groups
+from onetag.engine.sides import _groups, _held_out
+from onetag.observe import cut
 from onetag.learn.backbone import Backbone, Preprocessing
 from onetag.learn.loss import Facts
 from onetag.recipe import load_method, set_epochs
@@ -226,6 +227,21 @@ def test_groups_join_albums_and_equal_pictures() -> None:
     assert groups is not None
     assert groups[0] == groups[1] == groups[2], "a and b share an album, b and c are the same picture"
     assert len(set(groups.tolist())) == 4, "pictures without a group, or that cannot be read, stand alone"
+
+
+def test_copies_leave_the_official_cut_as_it_is_but_for_themselves() -> None:
+    split = Split(np.array([f"p{i}" for i in range(100)]), ("x",), LabelTable.from_lists([[0]] * 100, 1))
+    train, val = cut(100, 0.2)
+    digests = np.array([str(i) for i in range(100)])
+    digests[val[0]], digests[val[1]] = digests[train[0]], digests[val[2]]
+    held = _held_out(split, digests, 0.2, 1200)
+    assert np.flatnonzero(held).tolist() == val[1:].tolist(), (
+        "a copy of a training picture trains, copies within val stay"
+    )
+    albums = Split(split.ids, ("x",), split.labels, groups=np.array([f"g{i // 10}" for i in range(100)]))
+    held = _held_out(albums, None, 0.2, 1200)
+    assert held.sum() == 20
+    assert {len(set(held[start : start + 10].tolist())) for start in range(0, 100, 10)} == {1}, "albums stay whole"
 
 
 def test_data_joins_its_sides() -> None:

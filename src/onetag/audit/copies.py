@@ -85,8 +85,9 @@ def _groups_on_two_sides(samples: Samples) -> Finding:
                 and name not in (samples.name(int(members[0])), str(samples.split.ids[members[0]]))
             ):
                 pictures = {samples.sides[side]: int(count) for side, count in zip(sides, counts, strict=True)}
-                items.append(samples.item(int(members[firsts[0]]), group=name, pictures=pictures))
-                shown.append((int(members[firsts[0]]), int(members[firsts[1]])))
+                one, other = (int(members[first]) for first in firsts[:2])
+                items.append(samples.item(one, group=name, pictures=pictures, beside=samples.item(other)))
+                shown.append((one, other))
     what = f"{counted(len(items), 'group')} {'has' if len(items) == 1 else 'have'} pictures on two sides"
     return Finding("leak_group", what, items, shown)
 
@@ -131,6 +132,8 @@ def near(samples: Samples, looks: Looks, codes: NDArray[np.int64]) -> tuple[list
 def repeated_rows(samples: Samples) -> Finding:
     """Paths that stand in several rows of one side; the reader has united their tags."""
     again = samples.rows.again if samples.rows is not None else {}
+    if 2 * len(again) > len(samples):  # a row per tag: that is how such a table is written
+        again = {}
     items = [samples.item(at, also=rows) for at, rows in sorted(again.items())]
     number = sum(len(rows) for rows in again.values())
     what = f"{counted(number, 'row')} repeat{_s(number)} a path; their tags were united"

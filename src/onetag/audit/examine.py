@@ -10,6 +10,7 @@ from PIL import Image
 
 from onetag.audit import copies, likeness, tags
 from onetag.audit.findings import Finding, Report, counted
+from onetag.audit.neighbours import Neighbours
 from onetag.audit.pictures import Looks, look_at_all
 from onetag.audit.rows import table_rows
 from onetag.audit.samples import Samples
@@ -98,13 +99,14 @@ def _loose(problems: tuple[Problem, ...]) -> Finding:
 
 
 def _unusable(samples: Samples, looks: Looks) -> list[Finding]:
-    missing = sorted(looks.missing)
+    missing, hints = sorted(looks.missing), Neighbours()
     broken = [at for at in sorted(looks.problems) if at not in looks.missing]
     none = f"none of the {len(missing):,} pictures is there; if paths start in another folder, say --images DIR"
     some = f"{counted(len(missing), 'picture')} {'is' if len(missing) == 1 else 'are'} missing"
     return [
         Finding(
-            "missing_pictures", none if len(missing) == len(samples) > 1 else some, [samples.item(at) for at in missing]
+            "missing_pictures", none if len(missing) == len(samples) > 1 else some,
+            [samples.item(at, **hints.hint(samples.files[at])) for at in missing],
         ),
         Finding(
             "unreadable_pictures", f"{counted(len(broken), 'picture')} cannot be used; training would skip them",

@@ -76,7 +76,8 @@ def line(item: Item) -> str:
         apart = f" ({counted(item['distance'], 'bit')} apart)" if "distance" in item else ""
         said += f" {'is like' if 'distance' in item else 'is the same as'} {place(item['same_as'])}{apart}"
     if "pictures" in item:
-        said = f"{item['group']}: " + ", ".join(f"{number:,} {side}" for side, number in item["pictures"].items())
+        sides = ", ".join(f"{number:,} {side}" for side, number in item["pictures"].items())
+        said = f"{item['group']}: {sides}, such as {place(item)} and {place(item['beside'])}"
     if "also" in item:
         said += f" again in row{'s' * (len(item['also']) > 1)} {', '.join(f'{row:,}' for row in item['also'])}"
     if "width" in item:

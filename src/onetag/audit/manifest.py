@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,17 +58,22 @@ def write_manifest(path: Path, audit: Audit) -> dict[str, Any]:
     if samples.sides != ("all",):
         columns["split"] = [samples.sides[samples.side[at]] for at in chosen.rows]
     if split.groups is not None:
-        own = {
-            str(split.ids[at]): "" for at in chosen.rows
-        }  # a picture without a group is one of its own, named by its path
-        columns["group"] = [own.get(str(split.groups[at]), str(split.groups[at])) for at in chosen.rows]
+        names = [(str(split.groups[at]), str(split.ids[at])) for at in chosen.rows]
+        size = Counter(group for group, _ in names)
+        # A picture without a group is a group of its own, named by its path; nothing need be said of it.
+        columns["group"] = ["" if group == name and size[group] == 1 else group for group, name in names]
     labels, sign = "complete" if is_complete else None, separator if separator != "|" else None
     given = {name: value for name, value in (("labels", labels), ("images", images), ("separator", sign)) if value}
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f"{path.stem}.tmp.csv")
     try:
         _write(aside, columns)
-        _compare(loading.load(aside, format="csv", labels=labels, images=images, separator=sign), columns, tags, split.classes)
+        _compare(
+            loading.load(aside, format="csv", labels=labels, images=images, separator=sign),
+            columns,
+            tags,
+            split.classes,
+        )
         aside.replace(path)
     finally:
         aside.unlink(missing_ok=True)

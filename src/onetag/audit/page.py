@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from onetag.audit.text import visible
 from onetag.engine.pictures import PictureError, open_rgb
 
 _EXAMPLES = 12  # with pictures; the list below has all
+_LINES = 6  # without pictures, before one has to unfold the list
 _THUMB = 160  # pixels
 
 
@@ -58,18 +59,17 @@ def _finding(finding: Finding, kind: str, thumbs: _Thumbs) -> str:
         for item, at in zip(finding.items[:_EXAMPLES], finding.shown, strict=False)
     ]
     gallery = f"<div class=gallery>{''.join(cards)}</div>" if cards else ""
-    return (
-        f"<section class={kind}><h3>{_safe(finding.message)}</h3>{gallery}{_list(finding.items, bool(cards))}</section>"
-    )
+    rest = "" if len(cards) == len(finding.items) else _list(finding.items, 0 if cards else _LINES)
+    return f"<section class={kind}><h3>{_safe(finding.message)}</h3>{gallery}{rest}</section>"
 
 
-def _list(items: Iterable[Item], is_shown: bool) -> str:
-    """All items; folded where they are many, or where pictures have shown them already."""
+def _list(items: Sequence[Item], open_: int) -> str:
+    """All items: the first ones open, all of them folded where there are more."""
     lines = [_safe(line(item)) for item in items]
-    text = f"<pre>{chr(10).join(lines)}</pre>"
-    if len(lines) <= (0 if is_shown else 8):
-        return text
-    return f"<details><summary>{'the one' if len(lines) == 1 else f'all {len(lines):,}'} as a list</summary>{text}</details>"
+    first = f"<pre>{chr(10).join(lines[:open_])}</pre>" if open_ else ""
+    if len(lines) <= open_:
+        return first
+    return f"{first}<details><summary>all {len(lines):,} as a list</summary><pre>{chr(10).join(lines)}</pre></details>"
 
 
 class _Thumbs:

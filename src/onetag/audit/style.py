@@ -26,7 +26,7 @@ figure{margin:0;display:grid;gap:.3rem;align-content:start}
 figure.n2{grid-template-columns:1fr 1fr}
 figure img,.broken{width:100%;height:8rem;object-fit:contain;background:var(--paper);border-radius:4px;border:1px solid var(--line);
 box-sizing:border-box}
-.broken{display:flex;align-items:center;justify-content:center;color:var(--soft);font-size:.85rem;border-style:dashed}
+.broken{display:flex;align-items:center;justify-content:center;color:var(--soft);font-size:.85rem;border-style:dashed;height:3.5rem}
 figcaption{grid-column:1/-1;font-size:.82rem;color:var(--soft);overflow-wrap:anywhere}
 pre{font:13px/1.5 ui-monospace,monospace;overflow:auto;max-height:24rem;margin:.5rem 0 0;white-space:pre}
 details{margin-top:.5rem}
@@ -35,7 +35,7 @@ table{border-collapse:collapse}
 th,td{padding:.3rem .8rem .3rem 0;border-bottom:1px solid var(--line);text-align:left;vertical-align:top;font-weight:400}
 td{overflow-wrap:anywhere}
 th{color:var(--soft)}
-.chart{display:block;margin:.8rem 0}
+.chart{display:block;margin:.8rem 0;max-width:48rem}
 .chart rect,.chart polygon{fill:var(--bar)}
 .chart text{fill:var(--ink);font-size:13px}
 .chart .number{fill:var(--soft);font-size:12px}

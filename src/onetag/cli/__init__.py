@@ -12,6 +12,7 @@ from onetag.core.errors import OnetagError, nearest
 # Order and one-line help stand here, so that `onetag --help` imports no command.
 COMMANDS = {
     "demo": "The main job on built-in data, in under 2 minutes; writes report.html.",
+    "check": "Look at every picture and tag of a data set before training on it.",
     "simulate": "Research: hide tags of complete labels, as published or as people would.",
     "train": "Train a tagger from a folder, a table or feature vectors.",
     "predict": "Tag pictures with a trained tagger.",

@@ -35,6 +35,16 @@ def data_options(function: F) -> F:
                 "--zero", type=click.Choice(["unknown", "negative"]), help="What 0 means in 0/1 columns [unknown]."
             ),
             click.option("--images", metavar="DIR", help="Where relative paths start [beside the table]."),
+            click.option(
+                "--difficult",
+                type=click.Choice(["unknown", "positive", "negative"]),
+                help="Pascal VOC: what a class is whose objects are all marked difficult [negative].",
+            ),
+            click.option(
+                "--certainty",
+                type=click.IntRange(1, 4),
+                help="CUB: attributes that people were less sure of are unknown; 1 not visible .. 4 definitely [1].",
+            ),
             click.option("--data", "places", multiple=True, metavar="NAME=PATH", help="Where a named data set lies."),
         ]
     ):
@@ -42,7 +52,14 @@ def data_options(function: F) -> F:
     return function
 
 
-DATA_KEYS = ("format", "path_column", "tags_column", "group_column", "separator", "zero", "images", "places")
+DATA_KEYS = (
+    "format", "path_column", "tags_column", "group_column", "separator", "zero", "images", "difficult", "certainty", "places",
+)  # fmt: skip
+
+
+def download_option(help: str) -> Callable[[F], F]:
+    """--download: nothing is fetched from a network without it."""
+    return click.option("--download", is_flag=True, help=help)
 
 
 def reading(values: dict[str, Any], labels: str | None = None) -> dict[str, Any]:

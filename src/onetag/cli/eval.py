@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from onetag.cli._listener import Listening
-from onetag.cli._options import data_options, output_options, reading, show_json
+from onetag.cli._options import data_options, download_option, output_options, reading, show_json
 from onetag.core.errors import OnetagError
 
 
@@ -15,9 +15,10 @@ from onetag.core.errors import OnetagError
 @click.argument("run")
 @click.argument("data")
 @click.option("--labels", type=click.Choice(["complete"]), default="complete", help="What is known of DATA: every tag.")
+@download_option("Allow fetching a named data set that is not there yet.")
 @data_options
 @output_options
-def command(run: str, data: str, labels: str, as_json: bool, quiet: bool, **values: Any) -> None:
+def command(run: str, data: str, labels: str, download: bool, as_json: bool, quiet: bool, **values: Any) -> None:
     """Measure the tagger of RUN on DATA, whose absent tags are taken as absent. The test side is used where DATA has one.
 
     \b
@@ -33,7 +34,7 @@ def command(run: str, data: str, labels: str, as_json: bool, quiet: bool, **valu
     options = reading(values, labels)
     tagger = Tagger.load(run)
     with Listening(quiet) as hear:
-        loaded = load(data, **options)
+        loaded = load(data, **options, download=download, listener=hear)
         hear.say(f"{loaded.read_as}, taken as complete")
         split = (loaded.side("test") or loaded.only()).with_classes(tagger.classes, data)
         if split.truth is None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from onetag.cli._listener import Listening
-from onetag.cli._options import data_options, out_path, output_options, reading, show_json
+from onetag.cli._options import data_options, download_option, out_path, output_options, reading, show_json
 from onetag.core.errors import OnetagError, UsageError
 
 
@@ -27,7 +27,7 @@ from onetag.core.errors import OnetagError, UsageError
     help="Gets features.npy and table.csv; it can be given as DATA afterwards.",
 )
 @click.option("--labels", type=click.Choice(["partial", "complete"]), help="What an absent tag means.")
-@click.option("--download", is_flag=True, help="Allow fetching weights from timm's hub.")
+@download_option("Allow fetching a named data set that is not there yet, and weights from timm's hub.")
 @data_options
 @output_options
 def command(
@@ -59,7 +59,7 @@ def command(
     with Listening(quiet) as hear:
         if (folder / "table.csv").exists():
             raise UsageError(f"{folder} already holds features; choose another folder")
-        loaded = load(data, **options)
+        loaded = load(data, **options, download=download, listener=hear)
         hear.say(loaded.read_as)
         sides = list(loaded.splits.items())
         split = loaded.only()

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from onetag.cli._listener import Listening
-from onetag.cli._options import data_options, out_path, output_options, reading, show_json
+from onetag.cli._options import data_options, download_option, out_path, output_options, reading, show_json
 from onetag.core.errors import OnetagError, UsageError
 
 
@@ -30,6 +30,7 @@ from onetag.core.errors import OnetagError, UsageError
 )  # fmt: skip
 @click.option("--seed", type=int, default=1200, show_default=True, help="Seed of the draw.")
 @click.option("--with-truth", is_flag=True, help="A column with all true tags, too.")
+@download_option("Allow fetching the labels of a named data set that is not there yet.")
 @data_options
 @output_options
 def command(
@@ -39,6 +40,7 @@ def command(
     draw: str,
     seed: int,
     with_truth: bool,
+    download: bool,
     as_json: bool,
     quiet: bool,
     **values: Any,
@@ -60,7 +62,7 @@ def command(
         Regime.parse(annotation)
     options = reading(values, "complete")
     with Listening(quiet) as hear:
-        loaded = load(data, **options)
+        loaded = load(data, **options, download="labels" if download else False, listener=hear)
         hear.say(f"{loaded.read_as}, taken as complete")
         side = next((name for name in ("train", "all") if name in loaded.splits), None)
         split = loaded.splits[side] if side is not None else None

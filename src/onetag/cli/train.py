@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from onetag.cli._listener import Listening
-from onetag.cli._options import data_options, out_path, output_options, reading, show_json
+from onetag.cli._options import data_options, download_option, out_path, output_options, reading, show_json
 from onetag.core.errors import UsageError
 
 _DIRECT = {
@@ -61,7 +61,7 @@ _NUMBERS = (("map", "mAP"), ("micro_f1", "micro F1"), ("macro_f1", "macro F1"))
 @click.option("--mean-tags", type=float, help="How many tags a picture really has on average.")
 @click.option("--resume", is_flag=True, help="Go on with a run that was broken off.")
 @click.option("--strict", is_flag=True, help="Stop at pictures that cannot be read, instead of skipping them.")
-@click.option("--download", is_flag=True, help="Allow fetching weights from timm's hub.")
+@download_option("Allow fetching a named data set that is not there yet, and weights from timm's hub.")
 @click.option(
     "--allow-code",
     multiple=True,
@@ -100,6 +100,7 @@ def command(data: str | None, out: str, as_json: bool, quiet: bool, **values: An
     options = reading(values, labels or ("complete" if recipe.annotation != "given" else None))
     allow = tuple(values["allow_code"])
     with Listening(quiet) as hear:
+        options |= {"download": values["download"], "listener": hear}
         loaded = load(data, **options)
         hear.say(loaded.read_as)
         if recipe.annotation != "given" and labels is None:

@@ -61,7 +61,7 @@ def prepare_sides(
     is_val = np.zeros(len(whole), bool)
     val_split = _given(val, whole, "--val") if val is not None else (data.side("val") if use_val else None)
     if val_split is None and use_val and recipe.data.val_share > 0:
-        is_val[cut(len(whole), recipe.data.val_share, recipe.annotation_seed, _groups(whole, digests))[1]] = True
+        is_val = _held_out(whole, digests, recipe.data.val_share, recipe.annotation_seed)
     test_split = _given(test, whole, "--test") if test is not None else data.side("test")
 
     def part(rows: NDArray[np.bool_]) -> Side:
@@ -108,28 +108,46 @@ def _given(data: Data, train: Split, option: str) -> Split:
     return split.with_classes(train.classes, str(data.source or option))
 
 
+def _held_out(split: Split, digests: NDArray[np.str_] | None, share: float, seed: int) -> NDArray[np.bool_]:
+    """Albums are cut as wholes. Without them it is the official cut, after which copies of training pictures go back to train."""
+    groups = _groups(split, digests)
+    by_group = groups if split.groups is not None else None
+    is_val = np.zeros(len(split), bool)
+    is_val[cut(len(split), share, seed, by_group)[1]] = True
+    if groups is not None and by_group is None:
+        is_val &= ~np.isin(groups, groups[~is_val])
+    return is_val
+
+
 def _groups(split: Split, digests: NDArray[np.str_] | None) -> NDArray[np.int64] | None:
     """Samples that must stand on one side: the same group, or the same content; joined where one sample links two."""
-    keys: list[NDArray[np.str_]] = []
-    if split.groups is not None:
-        keys.append(np.where(split.groups == "", np.char.add("\0", split.ids), split.groups))
-    if digests is not None:
-        keys.append(np.where(digests == "", np.char.add("\0", split.ids), digests))
-    if not keys:
+    named = [names for names in (split.groups, digests) if names is not None]
+    if not named:
         return None
-    member = np.unique(keys[0], return_inverse=True)[1].astype(np.int64)
-    for key in keys[1:]:
-        other = np.unique(key, return_inverse=True)[1]
+    links = [_codes(names) for names in named]
+    member = links[0]
+    for other in links[1:]:
         while True:  # spread the smallest number over both kinds of links until nothing changes
-            low = np.full(int(other.max()) + 1, np.iinfo(np.int64).max)
-            np.minimum.at(low, other, member)
-            joined = low[other]
-            low = np.full(int(member.max()) + 1, np.iinfo(np.int64).max)
-            np.minimum.at(low, member, joined)
+            joined = _smallest(member, other)[other]
+            low = _smallest(joined, member)
             if (low[member] == member).all():
                 break
             member = low[member]
     return member
+
+
+def _codes(names: NDArray[np.str_]) -> NDArray[np.int64]:
+    """A number per name; samples without one stand alone."""
+    found, codes = np.unique(np.asarray(names.tolist(), dtype=np.str_), return_inverse=True)
+    alone = np.asarray(found == "")[codes]
+    return np.where(alone, len(found) + np.arange(len(codes)), codes).astype(np.int64)
+
+
+def _smallest(values: NDArray[np.int64], at: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The smallest value of each code."""
+    low = np.full(int(at.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(low, at, values)
+    return low
 
 
 class _Gather:

@@ -17,6 +17,7 @@ from onetag.readers._tags import RowError, as_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_PIECE = 4096  # rows; what is made of more of them at once is given back to the kernel each time, and faulted in again
 _SLASH, _DOT = ord("/"), ord(".")
 _REMEDY = "give --images DIR, the folder that holds the pictures, and paths inside it"
 _LONGEST = 4096  # what file systems take
@@ -37,10 +38,20 @@ class PathCheck:
         import pyarrow.compute as pc
 
         paths = as_text(column)
-        data = raw(paths)
-        if b"\\" in data:
+        starts = range(0, len(paths), _PIECE)
+        if any(b"\\" in raw(paths.slice(start, _PIECE)) for start in starts):
             paths = pc.replace_substring(paths, "\\", "/")
-            data = raw(paths)
+        for start in starts:
+            try:
+                self._look(paths.slice(start, _PIECE))
+            except RowError as error:
+                raise error.moved(start) from None
+        return pc.binary_join_element_wise(pa.scalar(self.prefix), paths, "/") if self.prefix else paths
+
+    def _look(self, paths: pa.StringArray) -> None:
+        import pyarrow.compute as pc
+
+        data = raw(paths)
         self._refuse_nonsense(paths, data)
         suspects = self._outside(paths, data)
         dots = np.flatnonzero(np.frombuffer(data, np.uint8) == _DOT)
@@ -53,7 +64,6 @@ class PathCheck:
                     raise RowError(at, f"the path {path!r} lies outside {self.folder}; {_REMEDY}")
             elif path.split("/")[0] == "..":
                 raise RowError(at, f"the path {path!r} leaves {self.folder}; {_REMEDY}")
-        return pc.binary_join_element_wise(pa.scalar(self.prefix), paths, "/") if self.prefix else paths
 
     def _outside(self, paths: pa.StringArray, data: bytes) -> NDArray[np.bool_]:
         """Absolute paths that do not begin with the folder."""

@@ -13,6 +13,7 @@ from onetag.core import draws
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_CACHED = 4096  # rows whose words stay in the cache while they are hashed
 _PIECE = 1 << 22  # bytes of the matrix that one step of a conversion may take
 
 
@@ -33,10 +34,10 @@ def raw(text: pa.StringArray) -> bytes:
 
 
 def matrices(text: pa.StringArray) -> Iterator[tuple[slice, NDArray[np.uint8]]]:
-    """[n, width] of bytes, padded with zeros, in pieces."""
+    """[n, width] of bytes, padded with zeros to a multiple of eight, in pieces."""
     import pyarrow.compute as pc
 
-    width = max(int(lengths(text).max(initial=0)), 1)
+    width = (max(int(lengths(text).max(initial=0)), 1) + 7) // 8 * 8
     step = max(_PIECE // width, 1)
     for start in range(0, len(text), step):
         piece = text.slice(start, step)
@@ -76,17 +77,28 @@ def _is_ascending(chunks: Sequence[pa.StringArray]) -> bool:
 
 def _may_repeat(chunks: Sequence[pa.StringArray]) -> bool:
     """By a 64-bit hash per text: a tenth of the time and memory of an exact answer, which is then rarely needed."""
-    width = max((int(lengths(chunk).max(initial=1)) for chunk in chunks), default=1)
-    odd = draws.mix(np.arange(width, dtype=np.uint64), draws.stream_key("readers", "repeated")) | np.uint64(1)
     keys = np.empty(sum(len(chunk) for chunk in chunks), np.uint64)
     start = 0
     for chunk in chunks:
         for part, matrix in matrices(chunk):
-            for at in range(0, len(matrix), 8192):  # small enough for the cache: eight times faster than all at once
-                block = matrix[at : at + 8192]
-                keys[start + part.start + at : start + part.start + at + len(block)] = (
-                    block.astype(np.uint64) @ odd[: matrix.shape[1]]
-                )
+            words = matrix.view(np.uint64)
+            for at in range(0, len(words), _CACHED):
+                block = words[at : at + _CACHED]
+                keys[start + part.start + at : start + part.start + at + len(block)] = _hashes(block)
         start += len(chunk)
     keys.sort()
     return bool((keys[1:] == keys[:-1]).any())
+
+
+def _hashes(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """One number per row; words of zeros add nothing, so that padding does not matter."""
+    odd = draws.mix(
+        np.arange(2 * words.shape[1], dtype=np.uint64), draws.stream_key("readers", "repeated")
+    ) | np.uint64(1)
+    made = np.zeros(len(words), np.uint64)
+    for at in range(words.shape[1]):
+        word = words[:, at] * odd[2 * at]
+        word ^= word >> np.uint64(32)
+        word *= odd[2 * at + 1]
+        made += word
+    return made
