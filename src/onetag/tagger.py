@@ -85,7 +85,11 @@ class Tagger:
         """Scores [N, C]. For a model on feature vectors: a matrix [N, D]."""
         if self.takes_features:
             return self.scores_of_features(np.asarray(pictures, np.float32))
-        blocks = [block for block, failed in self.stream(list(pictures)) if not _refuse(failed)]
+        blocks: list[NDArray[np.float32]] = []
+        for block, failed in self.stream(list(pictures)):
+            for row, why in failed.items():
+                raise OnetagError(f"{pictures[len(blocks) * _BLOCK + row]}: {why}")
+            blocks.append(block)
         return np.concatenate(blocks) if blocks else np.zeros((0, len(self.classes)), np.float32)
 
     def scores_of_features(self, features: NDArray[np.floating]) -> NDArray[np.float32]:
@@ -132,10 +136,4 @@ class Tagger:
                 picture = Image.fromarray(np.asarray(picture))
             return to_square(picture, preprocessing.size, preprocessing.interpolation)
         except PictureError as error:
-            return f"{picture}: {error}"
-
-
-def _refuse(failed: dict[int, str]) -> bool:
-    if failed:
-        raise OnetagError(next(iter(failed.values())))
-    return False
+            return str(error)

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import onetag as package
+from onetag.core.errors import OnetagError
 from onetag.core.predictions import Predictions
 from onetag.runs import Run
 
@@ -98,6 +99,20 @@ def test_predictions_of_one_picture_and_of_a_batch_agree(run: Path, pictures: Pa
 
     with Image.open(paths[0]) as picture:
         assert np.abs(tagger.scores([picture])[0] - together[0]).max() < 1e-5
+
+
+def test_a_picture_that_cannot_be_read_is_named(onetag: Onetag, run: Path, pictures: Path, tmp_path: Path) -> None:
+    (tmp_path / "words.jpg").write_text("no picture")
+    good = str(pictures / "test" / "000.jpg")
+    tagger = package.Tagger.load(run)
+    with pytest.raises(OnetagError, match=r"words\.jpg: not a picture"):
+        tagger.scores([good] * 40 + [str(tmp_path / "words.jpg")])
+    (tmp_path / "good.jpg").write_bytes(Path(good).read_bytes())
+    answer = onetag("predict", run, tmp_path, "-o", tmp_path / "t.csv")
+    assert answer.code == 0
+    assert "skipped words.jpg: not a picture" in answer.err
+    assert "words.jpg" not in (tmp_path / "t.csv").read_text()
+    assert onetag("predict", run, tmp_path / "words.jpg").code == 1
 
 
 def test_predict_writes_tables_sidecars_and_lines(onetag: Onetag, run: Path, pictures: Path, tmp_path: Path) -> None:

@@ -459,7 +459,7 @@ def test_the_manifest_leaves_out_what_is_broken_and_unites_copies(tmp_path: Path
     assert read.splits["train"].groups.tolist() == ["g", "in/b.png"]
     assert (said["pictures"], list(said["left_out"].values())) == (4, [2, 1, 1, 0])
     assert not examine(read).report.errors
-    assert not list(tmp_path.glob("*.tmp*"))
+    assert {path.name for path in tmp_path.iterdir()} == {"in", "clean.csv"}
 
 
 def test_groups_named_after_a_picture_stay_groups(tmp_path: Path) -> None:
@@ -521,6 +521,37 @@ def test_class_names_with_separators_survive(tmp_path: Path, name: str) -> None:
     assert _labels(read) == {"a.png": ("all", {name}, set()), "b.png": ("all", {"other"}, set())}
 
 
+def test_whatever_a_reader_lets_through_can_be_audited_and_cleaned(tmp_path: Path) -> None:
+    """Random tables over three pictures: nothing raises, rows are known, and a clean manifest has no errors but split groups."""
+    for name, number in (("a", 1), ("b", 2), ("c", 1)):
+        save(tmp_path / f"{name}.png", number)
+    rng = np.random.default_rng(0)
+    choices = {
+        "path": ["a.png", "b.png", "./a.png", "c.png", "gone.png"], "split": ["train", "test", "Val"], "group": ["", "g", "a.png"],
+        "tags": ["", "x", "x|y", "A B", "a_b", "y"], "negatives": ["", "x", "y"], "note": ["1", "", "z"],
+    }  # fmt: skip
+    cleaned = 0
+    for number in range(50):
+        columns = ["path", "tags", *rng.permutation(["split", "group", "negatives", "note"])[: rng.integers(0, 5)]]
+        rows = [[str(rng.choice(choices[name])) for name in columns] for _ in range(rng.integers(1, 6))]
+        content = "\n".join(",".join(row) for row in [columns, *rows]) + "\n"
+        try:
+            data = onetag.load(table(tmp_path, content), format="csv", labels=(None, "partial", "complete")[number % 3])
+        except DataError:
+            continue
+        audit = examine(data)
+        assert audit.samples.rows is not None, content
+        assert text(audit.report)
+        json.dumps(audit.report.content())
+        made = write_manifest(tmp_path / f"{number}.csv", audit)
+        if "path" in made:
+            again = examine(onetag.load(tmp_path / f"{number}.csv", format="csv", **made["read_with"]))
+            assert kinds(again.report.errors) <= {"leak_group"}, content
+            assert not of(again, "exact_duplicates")
+            cleaned += 1
+    assert cleaned > 20
+
+
 def test_a_manifest_that_would_be_misread_is_not_written(tmp_path: Path) -> None:
     save(tmp_path / "a.png", 1)
     ids = np.array(["a.png"])
@@ -529,6 +560,14 @@ def test_a_manifest_that_would_be_misread_is_not_written(tmp_path: Path) -> None
     with pytest.raises(OnetagError, match="nothing is there"):
         write_manifest(tmp_path / "clean.csv", audit)
     assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
+
+
+def test_pictures_without_any_tag_can_be_listed(tmp_path: Path) -> None:
+    save(tmp_path / "a.png", 1)
+    table(tmp_path, "x\n", "classes.txt")
+    audit = examine(onetag.load(table(tmp_path, "path,tags\na.png,\n")))
+    write_manifest(tmp_path / "clean.csv", audit)
+    assert (tmp_path / "clean.csv").read_text() == "path,tags\na.png,\n"
 
 
 def test_nothing_left_is_said(tmp_path: Path) -> None:

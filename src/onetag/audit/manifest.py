@@ -65,15 +65,11 @@ def write_manifest(path: Path, audit: Audit) -> dict[str, Any]:
     labels, sign = "complete" if is_complete else None, separator if separator != "|" else None
     given = {name: value for name, value in (("labels", labels), ("images", images), ("separator", sign)) if value}
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f"{path.stem}.tmp.csv")
+    aside = path.with_name(f".{path.stem}.{os.getpid()}.csv")
     try:
         _write(aside, columns)
-        _compare(
-            loading.load(aside, format="csv", labels=labels, images=images, separator=sign),
-            columns,
-            tags,
-            split.classes,
-        )
+        read = loading.load(aside, format="csv", labels=labels, images=images, separator=sign)
+        _compare(read, columns, tags, split.classes)
         aside.replace(path)
     finally:
         aside.unlink(missing_ok=True)
@@ -152,20 +148,16 @@ def _write(path: Path, columns: dict[str, list[str]]) -> None:
 def _compare(
     read: Data, columns: dict[str, list[str]], tags: list[tuple[list[int], list[int]]], classes: tuple[str, ...]
 ) -> None:
-    """Whether a reader understands what was meant."""
+    """Whether a reader understands what was meant: the same pictures in the same order, the same tags as often."""
     sides = columns.get("split") or ["all"] * len(tags)
     for side, split in read.splits.items():
         mine = [at for at, name in enumerate(sides) if name == side]
-        counts = np.zeros((2, len(classes)), np.int64)
-        for sign in (0, 1):
-            np.add.at(counts[sign], [c for at in mine for c in tags[at][sign]], 1)
-        place = {name: code for code, name in enumerate(classes)}
-        told = np.zeros_like(counts)
-        for sign, value in ((0, 1), (1, -1)):
-            known = (np.asarray(split.labels.arrays()["values"]) == value).nonzero()[0]
-            codes = [place.get(name, -1) for name in split.classes]
-            np.add.at(told[sign], np.asarray(codes)[np.asarray(split.labels.arrays()["classes"])[known]], 1)
-        if split.ids.tolist() != [columns["path"][at] for at in mine] or (counts != told).any():
+        is_same = split.ids.tolist() == [columns["path"][at] for at in mine]
+        for number, value in ((0, 1), (1, -1)) if not read.complete else ((0, 1),):
+            meant = Counter(classes[c] for at in mine for c in tags[at][number])
+            told = zip(split.classes, split.labels.class_counts(value).tolist(), strict=True)
+            is_same &= meant == Counter({name: count for name, count in told if count})
+        if not is_same:
             raise OnetagError(
                 "the manifest would not be read back as it is meant; is there an unusual path or class name?"
             )

@@ -33,7 +33,6 @@ class TableRows:
 
 def table_rows(data: Data) -> TableRows | None:
     """The rows of all samples; None where the data are no table, or one that is read in another way than here."""
-    files = _files(data)
     sides = list(data.splits)
     starts = np.cumsum([0, *(len(split) for split in data.splits.values())])
     places = [
@@ -43,6 +42,7 @@ def table_rows(data: Data) -> TableRows | None:
     first, table = np.zeros(int(starts[-1]), np.int64), np.zeros(int(starts[-1]), np.int64)
     again: dict[int, list[int]] = {}
     try:
+        files = _files(data)
         for number, (file, side, prefix) in enumerate(files):
             for row, path, written in _records(file, data.read_as):
                 name = prefix + path.replace("\\", "/")

@@ -49,7 +49,7 @@ def command(run: str, data: str, labels: str, download: bool, as_json: bool, qui
             blocks, readable, done = [], np.ones(len(split), bool), 0
             for block, failed in tagger.stream(split.paths.tolist()):
                 for row, why in failed.items():
-                    hear.say(f"skipped {why}")
+                    hear.say(f"skipped {split.ids[done + row]}: {why}")
                     readable[done + row] = False
                 blocks.append(block)
                 done += len(block)
