@@ -210,7 +210,7 @@ def test_list_gives_bare_names_and_json(onetag: Onetag) -> None:
         item["name"]
         for item in onetag("list", "losses", "--json").out and json.loads(onetag("list", "losses", "--json").out)
     } >= {"em"}
-    assert set(onetag("list", "datasets").out.split()) == {"coco10k", "scenes"}
+    assert set(onetag("list", "datasets").out.split()) == {"coco10k", "coco2014", "cub", "nuswide", "scenes", "voc2012"}
     for kind in ("labelers", "backbones", "readers"):
         assert onetag("list", kind).out.split()
 

@@ -104,7 +104,7 @@ def test_mistakes(onetag: Onetag, table: Path, tmp_path: Path) -> None:
     for arguments, code, words in (
         (["-o", tmp_path / "s.tsv"], 2, "*.csv"),
         (["-o", tmp_path / "s.csv", "--annotation", "one_positve"], 2, "did you mean 'one_positive'"),
-        (["-o", tmp_path / "s.csv", "--annotation", "share:0.5", "--draw", "official"], 2, "drawn uniformly"),
+        (["-o", tmp_path / "s.csv", "--annotation", "share:0.5", "--draw", "frequent"], 2, "drawn uniformly"),
     ):
         answer = onetag("simulate", table, *arguments)
         assert answer.code == code

@@ -20,9 +20,9 @@ from onetag.engine.fit import Job, fit
 from onetag.engine.head import LinearHead, drop
 from onetag.engine.optimize import make_optimizers, set_rates
 from onetag.engine.sides import _groups, _held_out
-from onetag.observe import cut
 from onetag.learn.backbone import Backbone, Preprocessing
 from onetag.learn.loss import Facts
+from onetag.observe import cut
 from onetag.recipe import load_method, set_epochs
 
 
