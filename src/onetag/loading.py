@@ -165,7 +165,7 @@ def _read(source: str, options: ReadOptions, format: str | None = None) -> Data:
         )
     if format is not None:
         return _reader(format).read(path, options)
-    readers = [_reader(entry.name) for entry in catalog.entries("readers")]
+    readers: list[Reader] = [entry.load()() for entry in catalog.entries("readers")]
     for reader in sorted(readers, key=lambda reader: reader.priority):
         if reader.recognises(path):
             return reader.read(path, options)

@@ -109,3 +109,19 @@ def test_mistakes(onetag: Onetag, table: Path, tmp_path: Path) -> None:
         answer = onetag("simulate", table, *arguments)
         assert answer.code == code
         assert words in answer.err
+
+
+def test_names_with_commas_and_bars_survive(onetag: Onetag, tmp_path: Path) -> None:
+    (tmp_path / "classes.txt").write_text("a|b\nlight, red\nplain\n")
+    (tmp_path / "all.jsonl").write_text(
+        "\n".join(json.dumps({"path": f"{i}.jpg", "tags": ["light, red", ["a|b", "plain"][i % 2]]}) for i in range(6))
+        + "\n"
+    )
+    answer = onetag("simulate", tmp_path / "all.jsonl", "-o", tmp_path / "s" / "s.csv", "--with-truth")
+    assert answer.code == 0
+    assert "--separator ';'" in answer.err
+    back = package.load(tmp_path / "s" / "s.csv", separator=";").only()
+    assert set(back.classes) <= {"a|b", "light, red", "plain"}
+    assert back.labels.positives_per_row().tolist() == [1] * 6
+    assert back.truth is not None
+    assert back.truth.positives_per_row().tolist() == [2] * 6

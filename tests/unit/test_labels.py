@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from onetag import labels
 from onetag.core.errors import OnetagError
 from onetag.core.labels import LabelState, LabelTable, Proposal, load_arrays, save_arrays
-from onetag.learn.labels import LabelLookup
+from onetag.learn.labels import LabelLookup, NegativeWeights
 
 quick = settings(max_examples=80, deadline=None)
 Dense = NDArray[np.int8]
@@ -429,11 +429,21 @@ def test_lookup_follows_the_state(made: tuple[LabelTable, Dense, NDArray[np.floa
 def test_negative_weight_multiplies_weights_of_observed_negatives_only() -> None:
     dense = np.array([[1, -1, 0], [-1, -1, 1]])
     table = LabelTable.from_dense(dense, weights=np.array([[0.5, 0.5, 1.0], [1.0, 0.25, 1.0]]))
-    batch = LabelLookup(LabelState(table), negative_weight=np.array([0.1, 0.2, 0.3])).rows(torch.tensor([0, 1]))
+    batch = LabelLookup(LabelState(table), negative_weight=NegativeWeights(np.float32([0.1, 0.2, 0.3]))).rows(
+        torch.tensor([0, 1])
+    )
     expected = np.float32([[0.5, 0.5 * np.float32(0.2), 1], [0.1, 0.25 * np.float32(0.2), 1]])
     np.testing.assert_allclose(batch.weight.numpy(), expected, rtol=1e-7)
-    plain = LabelLookup(LabelState(LabelTable.from_dense(dense)), negative_weight=np.ones(3)).rows(torch.tensor([0]))
+    plain = LabelLookup(
+        LabelState(LabelTable.from_dense(dense)), negative_weight=NegativeWeights(np.ones(3, np.float32))
+    ).rows(torch.tensor([0]))
     assert not plain.has_weight
+
+
+def test_negatives_of_complete_rows_may_weigh_something_else() -> None:
+    weights = NegativeWeights(np.float32([0.1, 0.2]), in_complete_rows=0.0)
+    observed = np.array([[1, -1], [0, -1], [-1, -1], [1, 1]], np.int8)
+    assert np.allclose(weights.cells(observed), [[1, 0], [1, 0.2], [0, 0], [1, 1]])
 
 
 # ---- converters

@@ -17,10 +17,9 @@ from onetag.audit import copies
 from onetag.audit.examine import Audit
 from onetag.audit.findings import counted
 from onetag.core.errors import OnetagError, UsageError
+from onetag.core.reading import separator_for
 from onetag.core.split import Data
 from onetag.core.vocabulary import NAME
-
-_SEPARATORS = ("|", ";", ",", "\t")
 
 
 def refuse(path: Path, data: Data | None = None) -> None:
@@ -48,7 +47,7 @@ def write_manifest(path: Path, audit: Audit) -> dict[str, Any]:
     paths = files if outside else [file[len(start) :].replace(os.sep, "/") for file in files]
     images = os.path.commonpath([os.path.dirname(file) for file in files]) if outside else None
     is_complete = bool((split.labels.rest == -1).all())
-    separator, end = _separator(split.classes)
+    separator, end = separator_for(split.classes)
     columns: dict[str, list[str]] = {"path": paths}
     tags = list(chosen.tags(is_complete))
     for name, number in (("tags", 0), ("negatives", 1)):
@@ -124,18 +123,6 @@ class _Chosen:
                 part = slice(int(indptr[row]), int(indptr[row + 1]))
                 found = classes[part][values[part] == 1], classes[part][values[part] == -1]
             yield found[0].tolist(), [] if is_complete else found[1].tolist()
-
-
-def _separator(classes: tuple[str, ...]) -> tuple[str, str]:
-    """What stands between tags, and what ends a cell: where a name has a character that a reader might take for a separator,
-    the real one ends every cell, so that it is met first."""
-    used = [sign for sign in _SEPARATORS if any(sign in name for name in classes)]
-    free = next((sign for sign in _SEPARATORS if sign not in used), None)
-    if free is None:
-        raise OnetagError(
-            "the class names use |, ; , and tab: no separator is left for a manifest; rename one in labels.toml"
-        )
-    return free, free if used else ""
 
 
 def _write(path: Path, columns: dict[str, list[str]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from importlib import import_module
 
 import click
@@ -63,6 +64,7 @@ def main() -> None:
     from onetag.core import process
 
     process.prepare()
+    warnings.filterwarnings("ignore", message=".*decompression bomb.*")  # such pictures are skipped, counted and named
     try:
         code = cli.main(standalone_mode=False)
     except click.ClickException as error:

@@ -51,6 +51,7 @@ def command(
     import numpy as np
 
     from onetag.build import build_backbone
+    from onetag.core.reading import separator_for
     from onetag.engine.features import compute
     from onetag.loading import load
 
@@ -74,12 +75,13 @@ def command(
         np.save(folder / "features.tmp.npy", np.ascontiguousarray(found.values[rows]))
         (folder / "features.tmp.npy").replace(folder / "features.npy")
         (folder / "classes.txt").write_text("".join(f"{name}\n" for name in chosen.classes), encoding="utf-8")
+        sign, end = separator_for(chosen.classes)
         with (folder / "table.csv.tmp").open("w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream, lineterminator="\n")
             writer.writerow(["path", "tags", "negatives", "split"] if len(sides) > 1 else ["path", "tags", "negatives"])
             for row in range(len(chosen)):
                 tags = [
-                    "|".join(chosen.classes[c] for c in part)
+                    sign.join(chosen.classes[c] for c in part) + (end if len(part) else "")
                     for part in (chosen.labels.positives(row), chosen.labels.negatives(row))
                 ]
                 writer.writerow([chosen.ids[row], *tags, side[row]] if len(sides) > 1 else [chosen.ids[row], *tags])

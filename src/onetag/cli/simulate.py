@@ -71,6 +71,8 @@ def command(
         observed = observe(split.truth, annotation, split.ids, draw, seed, split.objects)
         rule = {"data": data, "annotation": annotation, "draw": draw, "seed": seed}
         about = write_draw(path, loaded, side, observed, rule, with_truth)
+        if about["separator"] != "|":
+            hear.say(f"class names contain |: read the table with --separator {about['separator']!r}")
     if as_json:
         show_json({"out": str(path), **about})
     else:

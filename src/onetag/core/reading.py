@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from onetag.core.errors import OnetagError
 from onetag.core.split import Data
+
+_SEPARATORS = ("|", ";", ",", "\t")
 
 PICTURE_SUFFIXES = frozenset(
     {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".heic", ".heif", ".avif", ".jfif"}
@@ -55,3 +58,15 @@ class Reader:
 def is_complete(options: ReadOptions, default: bool) -> bool:
     """Whether an absent tag means *absent*: as the person says, else the format's default."""
     return default if options.labels is None else options.labels == "complete"
+
+
+def separator_for(classes: Sequence[str]) -> tuple[str, str]:
+    """What stands between tags in a cell, and what ends a cell: where a name has a character that a reader might take for a
+    separator, the real one ends every cell, so that it is met first."""
+    used = [sign for sign in _SEPARATORS if any(sign in name for name in classes)]
+    free = next((sign for sign in _SEPARATORS if sign not in used), None)
+    if free is None:
+        raise OnetagError(
+            "the class names use |, ; , and tab: no separator is left for a table; rename one in labels.toml"
+        )
+    return free, free if used else ""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from onetag.core.labels import LabelTable
+from onetag.core.reading import separator_for
 from onetag.core.split import Data, Split
 
 SCHEMA = 1
@@ -25,7 +26,7 @@ def write_draw(
     Paths start at the data's own folder (`--images` names it where the table lies elsewhere), so that a draw fits everybody's copy.
     """
     split = data.splits[side]
-    separator = "|" if not any("|" in name for name in split.classes) else ";"
+    separator, end = separator_for(split.classes)
     columns = {"tags": [observed.positives(row) for row in range(len(split))]}
     if observed.class_counts(-1).sum():
         columns["negatives"] = [np.flatnonzero(row == -1).astype(np.int32) for row in observed.to_dense()]
@@ -41,7 +42,8 @@ def write_draw(
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(header)
         for row in range(len(split)):
-            cells = {name: separator.join(split.classes[c] for c in part[row]) for name, part in columns.items()}
+            named = {name: [split.classes[c] for c in part[row]] for name, part in columns.items()}
+            cells = {name: separator.join(tags) + (end if tags else "") for name, tags in named.items()}
             cells |= {"path": paths[row], "split": side}
             writer.writerow([cells[name] for name in header])
     aside.replace(path)

@@ -169,7 +169,9 @@ class Rows:
         keep = np.ones(self.num_rows, bool)
         if first is not None:
             keep = first == np.arange(self.num_rows)
-            self.notes.append(f"{counted(int((~keep).sum()), 'row')} repeat a path; their tags were united")
+            repeated = int((~keep).sum())
+            verb = "repeats" if repeated == 1 else "repeat"
+            self.notes.append(f"{counted(repeated, 'row')} {verb} a path; their tags were united")
         if sides is None:
             return {side: whole if first is None else whole.select(np.flatnonzero(keep))}
         at = {name: np.flatnonzero((sides == code) & keep) for code, name in enumerate(ORDER)}
