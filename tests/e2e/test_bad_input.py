@@ -161,6 +161,15 @@ def test_extreme_sizes_train_or_say_why_not(onetag: Onetag, tmp_path: Path) -> N
     )
 
 
+def test_a_share_beside_a_val_side_is_refused(onetag: Onetag, tmp_path: Path) -> None:
+    np.save(tmp_path / "features.npy", np.eye(4, dtype=np.float32))
+    (tmp_path / "table.csv").write_text("path,tags,split\na,x,train\nb,y,train\nc,x,val\nd,y,val\n")
+    answer = onetag("train", tmp_path, "-o", tmp_path / "run", "--val-share", 0.5)
+    assert answer.code == 2
+    assert "val side of its own (2 samples)" in answer.err
+    assert onetag("train", tmp_path, "-o", tmp_path / "run", "--epochs", 2).code == 0
+
+
 def test_a_diverging_model_is_said(onetag: Onetag, vectors: Path, tmp_path: Path) -> None:
     answer = onetag(
         "train",

@@ -26,7 +26,7 @@ def save(folder: Path, epoch: int, step: int, tensors: dict[str, Tensor], state:
     save_file({key: value.detach().contiguous() for key, value in tensors.items()}, aside / "state.safetensors")
     (aside / "state.json").write_text(json.dumps(state, sort_keys=True), encoding="utf-8")
     for part in aside.iterdir():
-        with part.open("rb") as stream:
+        with part.open("r+b") as stream:  # Windows flushes only what may be written
             os.fsync(stream.fileno())
     shutil.rmtree(target, ignore_errors=True)
     aside.rename(target)

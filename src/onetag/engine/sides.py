@@ -54,12 +54,17 @@ def prepare_sides(
     hear: Listener,
     strict: bool,
 ) -> Sides:
+    own = data.side("val") if use_val and val is None else None
+    if own is not None and recipe.data.val_share > 0:
+        raise UsageError(
+            f"a share is to be held out, but this data has a val side of its own ({len(own):,} samples): leave the share out"
+        )
     whole = _revealed(recipe, data)
     skipped = list(data.skipped)
     gather = _Gather(backbone, hear, skipped)
     features, readable, digests = gather.features(whole)
     is_val = np.zeros(len(whole), bool)
-    val_split = _given(val, whole, "--val") if val is not None else (data.side("val") if use_val else None)
+    val_split = _given(val, whole, "--val") if val is not None else own
     if val_split is None and use_val and recipe.data.val_share > 0:
         is_val = _held_out(whole, digests, recipe.data.val_share, recipe.annotation_seed)
     test_split = _given(test, whole, "--test") if test is not None else data.side("test")

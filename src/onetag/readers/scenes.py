@@ -6,8 +6,6 @@ import json
 import os
 import shutil
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -81,14 +79,13 @@ def _draw_all(folder: Path, seed: int, name: str, size: int, mean_tags: float, l
     aside.mkdir(parents=True, exist_ok=True)
     tags: list[Sequence[int]] = []
     boxes: list[Sequence[Sequence[int]]] = []
-    jobs = [(seed, name, start, min(start + 50, size), mean_tags, str(aside)) for start in range(0, size, 50)]
-    # Processes, started afresh: drawing holds the interpreter's lock, and a fork of a process that runs torch's threads may hang.
-    with ProcessPoolExecutor(os.cpu_count() or 1, mp_context=get_context("spawn")) as pool:
-        for part in pool.map(_draw_some, jobs):
-            for found, where in part:
-                tags.append(found)
-                boxes.append(where)
-            listener.advance(f"drawing {name} pictures", len(tags), size)
+    for index in range(size):
+        scene = _scenes.draw(seed, name, index, mean_tags)
+        scene.image.save(aside / f"{index:05d}.jpg", quality=90)
+        tags.append(scene.tags)
+        boxes.append(scene.boxes)
+        if index % 50 == 49 or index == size - 1:
+            listener.advance(f"drawing {name} pictures", index + 1, size)
     (aside / "scenes.json").write_text(
         json.dumps({"classes": _scenes.CLASSES, "tags": tags, "boxes": boxes}), encoding="utf-8"
     )
@@ -98,13 +95,3 @@ def _draw_all(folder: Path, seed: int, name: str, size: int, mean_tags: float, l
         shutil.rmtree(aside, ignore_errors=True)
         if not (folder / "scenes.json").exists():
             raise OnetagError(f"{folder}: the drawn pictures cannot be put there ({error})") from error
-
-
-def _draw_some(job: tuple[int, str, int, int, float, str]) -> list[tuple[Sequence[int], Sequence[Sequence[int]]]]:
-    seed, name, start, stop, mean_tags, folder = job
-    drawn: list[tuple[Sequence[int], Sequence[Sequence[int]]]] = []
-    for index in range(start, stop):
-        scene = _scenes.draw(seed, name, index, mean_tags)
-        scene.image.save(Path(folder) / f"{index:05d}.jpg", quality=90)
-        drawn.append((scene.tags, scene.boxes))
-    return drawn
