@@ -31,9 +31,10 @@ class LabelTable:
     ) -> None:
         self._indptr = np.ascontiguousarray(indptr, dtype=np.int64)
         self._classes = np.ascontiguousarray(classes, dtype=np.int32)
-        if not np.isin(values, (-1, 1)).all():  # before they are made small: 257 as int8 would be 1
+        signs, remainder = np.asarray(values), np.asarray(rest)
+        if not ((signs == 1) | (signs == -1)).all():  # before they are made small: 257 as int8 would be 1
             raise ValueError("a known tag is +1 (positive) or -1 (negative); leave unknown ones out")
-        if not np.isin(rest, (REST_UNKNOWN, REST_NEGATIVE)).all():
+        if not ((remainder == REST_UNKNOWN) | (remainder == REST_NEGATIVE)).all():
             raise ValueError("the rest of a row is 0 (unknown) or -1 (negative)")
         self._values = np.ascontiguousarray(values, dtype=np.int8)
         self._num_classes = int(num_classes)
@@ -59,9 +60,9 @@ class LabelTable:
             raise ValueError(f"row {row}: class {self._classes[where]} is outside 0 .. {self._num_classes - 1}")
         if self._weights is not None and not (np.isfinite(self._weights).all() and (self._weights >= 0).all()):
             raise ValueError("weights must be finite and not negative")
-        rows = np.repeat(np.arange(self.num_rows, dtype=np.int64), np.diff(self._indptr))
-        cells = rows * max(self._num_classes, 1) + self._classes
-        if size and not (np.diff(cells) > 0).all():
+        if not self._is_ascending():
+            rows = np.repeat(np.arange(self.num_rows, dtype=np.int64), np.diff(self._indptr))
+            cells = rows * max(self._num_classes, 1) + self._classes
             order = np.argsort(cells, kind="stable")
             cells = cells[order]
             if (np.diff(cells) == 0).any():
@@ -69,6 +70,15 @@ class LabelTable:
                 raise ValueError(f"row {cell // self._num_classes}: class {cell % self._num_classes} is given twice")
             self._classes, self._values = self._classes[order], self._values[order]
             self._weights = None if self._weights is None else self._weights[order]
+
+    def _is_ascending(self) -> bool:
+        """Whether classes rise within every row, as they nearly always do; rows of one entry need no look at all."""
+        if self.num_rows == 0 or int(np.diff(self._indptr).max()) <= 1:
+            return True
+        rises = self._classes[1:] > self._classes[:-1]
+        starts = self._indptr[1:-1]
+        rises[starts[(starts > 0) & (starts < len(self._classes))] - 1] = True  # from one row to the next anything goes
+        return bool(rises.all())
 
     # ---- making one
 

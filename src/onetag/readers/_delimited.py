@@ -26,6 +26,17 @@ _HEADER = 1 << 26
 _KNOWN = frozenset((*PATH, *TAGS))
 
 
+def _one_ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same batches; the next one is parsed in a thread while this one is worked on."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, batches, None)
+        while (batch := coming.result()) is not None:
+            coming = pool.submit(next, batches, None)
+            yield batch
+
+
 class Delimited(Source):
     """A CSV or TSV file, whatever its name says."""
 
@@ -90,7 +101,7 @@ class Delimited(Source):
         for block in _BLOCKS if len(wanted) < _MANY else _BLOCKS[1:]:
             seen = 0
             try:
-                for batch in self._open(wanted, block):
+                for batch in _one_ahead(self._open(wanted, block)):
                     # After a line that did not fit, what was handed out already is passed over.
                     fresh = batch.slice(max(done - seen, 0)) if seen < done else batch
                     seen += len(batch)

@@ -59,8 +59,11 @@ def table_of(
     if (values == -1).any() and (rest_rows == REST_NEGATIVE).any():
         keep = (values == 1) | (rest_rows[rows] != REST_NEGATIVE)
         rows, classes, values = rows[keep], classes[keep], values[keep]
-    indptr = np.zeros(num_rows + 1, np.int64)
-    np.cumsum(np.bincount(rows, minlength=num_rows), out=indptr[1:])
+    if len(rows) == num_rows and (rows == np.arange(num_rows)).all():  # one tag each: most large tables
+        indptr = np.arange(num_rows + 1, dtype=np.int64)
+    else:
+        indptr = np.zeros(num_rows + 1, np.int64)
+        np.cumsum(np.bincount(rows, minlength=num_rows), out=indptr[1:])
     return LabelTable(indptr, classes, values, num_classes, rest_rows)
 
 
