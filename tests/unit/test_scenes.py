@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from onetag.readers import _scenes as scenes
-from onetag.readers._scenes_objects import Dice
+from onetag.readers._scenes_pen import Dice
 
 
 def _digest(scene: scenes.Scene) -> str:

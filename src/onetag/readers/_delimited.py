@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from onetag.core.reading import PICTURE_SUFFIXES, DataError
 from onetag.readers._columns import PATH, TAGS
-from onetag.readers._source import Source
+from onetag.readers._source import Source, ahead
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,17 +24,6 @@ _BLOCKS = (1 << 20, 1 << 22, 1 << 26, (1 << 31) - 1)
 _MANY = 20  # columns
 _HEADER = 1 << 26
 _KNOWN = frozenset((*PATH, *TAGS))
-
-
-def _one_ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same batches; the next one is parsed in a thread while this one is worked on."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, batches, None)
-        while (batch := coming.result()) is not None:
-            coming = pool.submit(next, batches, None)
-            yield batch
 
 
 class Delimited(Source):
@@ -101,7 +90,7 @@ class Delimited(Source):
         for block in _BLOCKS if len(wanted) < _MANY else _BLOCKS[1:]:
             seen = 0
             try:
-                for batch in _one_ahead(self._open(wanted, block)):
+                for batch in ahead(self._open(wanted, block)):
                     # After a line that did not fit, what was handed out already is passed over.
                     fresh = batch.slice(max(done - seen, 0)) if seen < done else batch
                     seen += len(batch)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFilter
 
-from onetag.readers._scenes_objects import OBJECTS, Colour, Dice, Pen, fragment
+from onetag.readers._scenes_objects import OBJECTS, fragment
+from onetag.readers._scenes_pen import Colour, Dice, Pen
 
 VERSION: int = 1
 SIZE: int = 224

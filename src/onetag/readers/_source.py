@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,19 +15,19 @@ T = TypeVar("T")
 _END = object()
 
 
-class Source:
+class Source(ABC):
     """A table file. Records are counted from 0; a row is what a person counts in the file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
+    @abstractmethod
     def names(self) -> list[str] | None:
         """Its columns; None where they are only known after everything was read."""
-        raise NotImplementedError
 
+    @abstractmethod
     def batches(self, columns: Sequence[str] | None) -> Iterator[tuple[int, Mapping[str, pa.Array]]]:
         """(number of records, columns by name), in order."""
-        raise NotImplementedError
 
     def row(self, record: int) -> int:
         return record + 1

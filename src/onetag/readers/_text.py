@@ -5,6 +5,7 @@ Five million paths of fixed width would take a gigabyte, and a single long one a
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
@@ -55,21 +56,23 @@ def _join(prefix: str, ids: NDArray[np.str_], some_are_absolute: bool) -> NDArra
     return paths
 
 
-class LazyText(NDArrayOperatorsMixin):
+class LazyText(NDArrayOperatorsMixin, ABC):
     """Behaves as the numpy array that it becomes (of StringDType) when anything but its length or single texts is asked for."""
 
     def __init__(self) -> None:
         self._made: NDArray[Any] | None = None
         self._lock = Lock()
 
+    @abstractmethod
     def _make(self) -> NDArray[Any]:
-        raise NotImplementedError
+        """The array."""
 
     def _let_go(self) -> None:
         """Of what the array was made from."""
 
+    @abstractmethod
     def _text(self, at: int) -> str:
-        raise NotImplementedError
+        """A single text."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return np.asarray, (np.asarray(self),)  # to other processes it goes as an array
@@ -98,8 +101,8 @@ class LazyText(NDArrayOperatorsMixin):
     def __iter__(self) -> Iterator[str]:
         return iter(np.asarray(self))
 
-    def __len__(self) -> int:
-        raise NotImplementedError
+    @abstractmethod
+    def __len__(self) -> int: ...
 
     def __repr__(self) -> str:
         return repr(np.asarray(self))
