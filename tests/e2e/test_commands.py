@@ -38,6 +38,9 @@ def test_a_folder_is_trained_on_and_the_run_is_complete(onetag: Onetag, pictures
     assert not any(name.endswith(".tmp") or name == "lock" for name in names)
     config = Run.open(tmp_path / "a").config()
     assert config["schema"] == 1
+    assert config["version"] == package.__version__
+    assert config["architecture"] == {"trunk": "efficientnet_lite0", "frozen": True, "head": "linear", "inputs": 1280}
+    assert config["backbone"]["preprocessing"]["size"] == 224
     assert len(config["thresholds"]) == len(config["classes"])
     assert config["thresholds_from"]["rule"] == "matched"
     assert "assumed" in config["thresholds_from"]["mean_tags_source"]

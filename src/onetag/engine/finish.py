@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from onetag import __version__
 from onetag.core.labels import save_arrays
 from onetag.core.predictions import Predictions
 from onetag.core.progress import Listener
@@ -58,6 +59,8 @@ def finish(
     shown = job.labels.observed.class_counts(1)
     config = {
         "schema": SCHEMA,
+        "version": __version__,
+        "architecture": {"trunk": backbone.name, "frozen": True, "head": "linear", "inputs": job.rows.dim},
         "method": job.recipe.method,
         "activation": activation,
         "classes": list(job.classes),
