@@ -173,8 +173,6 @@ class LabelTable:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LabelTable) and self.digest() == other.digest()
 
-    __hash__ = None  # type: ignore[assignment]  # equal by content, and arrays are mutable
-
     def _entry_weights(self) -> NDArray[np.float32]:
         return np.ones(len(self._classes), np.float32) if self._weights is None else self._weights
 
