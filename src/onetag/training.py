@@ -87,6 +87,7 @@ def train(
             labeler,
             weights,
             truth=split.truth,
+            groups=sides.train.groups,
         )
         if sides.val is not None:
             job.val, job.validate = Rows(sides.val.features), sides.val.measure

@@ -170,6 +170,14 @@ def test_a_share_beside_a_val_side_is_refused(onetag: Onetag, tmp_path: Path) ->
     assert onetag("train", tmp_path, "-o", tmp_path / "run", "--epochs", 2).code == 0
 
 
+def test_a_test_side_is_never_trained_on(onetag: Onetag, tmp_path: Path) -> None:
+    np.save(tmp_path / "features.npy", np.eye(2, dtype=np.float32))
+    (tmp_path / "table.csv").write_text("path,tags,split\na,x,test\nb,y,test\n")
+    answer = onetag("train", tmp_path, "-o", tmp_path / "run")
+    assert answer.code == 1
+    assert "no training side, only test" in answer.err
+
+
 def test_a_diverging_model_is_said(onetag: Onetag, vectors: Path, tmp_path: Path) -> None:
     answer = onetag(
         "train",

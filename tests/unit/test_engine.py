@@ -123,6 +123,20 @@ def test_cross_fitting_never_scores_with_a_model_that_saw_the_row() -> None:
     assert (moved > 0).sum() > 100
 
 
+def test_albums_and_copies_stay_in_one_fold() -> None:
+    job = _job(size=60)
+    alone = thresholds._folds(job)
+    assert np.bincount(alone).tolist() == [12] * 5
+    job.groups = np.arange(60)
+    assert thresholds._folds(job).tolist() == alone.tolist(), "single samples: the same folds"
+    job.groups = np.arange(60) // 6
+    folds = thresholds._folds(job)
+    assert {len(set(folds[start : start + 6].tolist())) for start in range(0, 60, 6)} == {1}
+    assert np.bincount(folds).tolist() == [12] * 5
+    job.groups = np.zeros(60, np.int64)
+    assert np.isfinite(thresholds.cross_fitted(job, 2, Listener())).all(), "one album: nothing to leave out"
+
+
 def test_the_best_epoch_is_kept_and_nan_is_never_better() -> None:
     said = iter([0.2, float("nan"), 0.5, 0.4, 0.3, 0.1])
     job = _job()
@@ -234,12 +248,12 @@ def test_copies_leave_the_official_cut_as_it_is_but_for_themselves() -> None:
     train, val = cut(100, 0.2)
     digests = np.array([str(i) for i in range(100)])
     digests[val[0]], digests[val[1]] = digests[train[0]], digests[val[2]]
-    held = _held_out(split, digests, 0.2, 1200)
+    held = _held_out(split, _groups(split, digests), 0.2, 1200)
     assert np.flatnonzero(held).tolist() == val[1:].tolist(), (
         "a copy of a training picture trains, copies within val stay"
     )
     albums = Split(split.ids, ("x",), split.labels, groups=np.array([f"g{i // 10}" for i in range(100)]))
-    held = _held_out(albums, None, 0.2, 1200)
+    held = _held_out(albums, _groups(albums, None), 0.2, 1200)
     assert held.sum() == 20
     assert {len(set(held[start : start + 10].tolist())) for start in range(0, 100, 10)} == {1}, "albums stay whole"
 

@@ -54,6 +54,8 @@ class Job:
     validate: Validate | None = None
     monitor: str = ""
     truth: LabelTable | None = None
+    groups: NDArray[np.int64] | None = None
+    """Rows with the same number stay in one fold when scores are cross-fitted."""
 
 
 @dataclass

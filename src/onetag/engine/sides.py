@@ -24,6 +24,8 @@ class Side:
 
     split: Split
     features: NDArray[np.floating]
+    groups: NDArray[np.int64] | None = None
+    """Samples with the same number - one album, or copies of a picture - belong into one fold."""
 
     def measure(self, scores: NDArray[np.float32]) -> dict[str, float]:
         """mAP where the truth is known; else how often the known tag is near the top."""
@@ -63,15 +65,15 @@ def prepare_sides(
     skipped = list(data.skipped)
     gather = _Gather(backbone, hear, skipped)
     features, readable, digests = gather.features(whole)
-    is_val = np.zeros(len(whole), bool)
+    is_val, groups = np.zeros(len(whole), bool), _groups(whole, digests)
     val_split = _given(val, whole, "--val") if val is not None else own
     if val_split is None and use_val and recipe.data.val_share > 0:
-        is_val = _held_out(whole, digests, recipe.data.val_share, recipe.annotation_seed)
+        is_val = _held_out(whole, groups, recipe.data.val_share, recipe.annotation_seed)
     test_split = _given(test, whole, "--test") if test is not None else data.side("test")
 
     def part(rows: NDArray[np.bool_]) -> Side:
         index = np.flatnonzero(rows & readable)
-        return Side(whole.select(index), features[index])
+        return Side(whole.select(index), features[index], None if groups is None else groups[index])
 
     train = part(~is_val)
     val_side = part(is_val) if is_val.any() else gather.side(val_split, whole.classes, "the val side")
@@ -90,7 +92,9 @@ def prepare_sides(
 
 def _revealed(recipe: Recipe, data: Data) -> Split:
     """The training samples, with the labels that the annotation regime leaves of them."""
-    whole = data.side("train", "all") or data.only()
+    whole = data.side("train", "all")
+    if whole is None:
+        raise OnetagError(f"{data.source or 'this data'} has no training side, only {' and '.join(data.splits)}")
     if recipe.annotation == "given":
         return whole
     if whole.truth is None:
@@ -113,9 +117,8 @@ def _given(data: Data, train: Split, option: str) -> Split:
     return split.with_classes(train.classes, str(data.source or option))
 
 
-def _held_out(split: Split, digests: NDArray[np.str_] | None, share: float, seed: int) -> NDArray[np.bool_]:
+def _held_out(split: Split, groups: NDArray[np.int64] | None, share: float, seed: int) -> NDArray[np.bool_]:
     """Albums are cut as wholes. Without them it is the official cut, after which copies of training pictures go back to train."""
-    groups = _groups(split, digests)
     by_group = groups if split.groups is not None else None
     is_val = np.zeros(len(split), bool)
     is_val[cut(len(split), share, seed, by_group)[1]] = True

@@ -62,13 +62,11 @@ def expected_counts(observed: LabelTable, mean_tags: float) -> NDArray[np.float6
 
 
 def cross_fitted(job: Job, num_epochs: int, listener: Listener) -> NDArray[np.float32]:
-    """Scores of every training row by a head that never saw it (folds by a hash of sample ids, or of groups through `ids`)."""
-    folds = min(FOLDS, len(job.ids))
-    if folds < 2:
+    """Scores of every training row by a head that never saw it, nor a copy of it, nor its album."""
+    member = _folds(job)
+    folds = int(member.max(initial=0)) + 1
+    if folds < 2:  # nothing can be left out of a single sample, or album
         return scores(fit(replace(job, val=None, validate=None)).head, job.rows, job.loss.activation)
-    order = np.argsort(draws.mix(draws.sample_keys(job.ids), draws.stream_key("folds", job.recipe.seed)), kind="stable")
-    member = np.empty(len(order), np.int64)
-    member[order] = np.arange(len(order)) % folds
     out = np.zeros((len(job.ids), len(job.classes)), np.float32)
     for fold in range(folds):
         inside, outside = np.flatnonzero(member != fold), np.flatnonzero(member == fold)
@@ -76,6 +74,17 @@ def cross_fitted(job: Job, num_epochs: int, listener: Listener) -> NDArray[np.fl
         out[outside] = scores(fit(part).head, job.rows.select(outside), job.loss.activation)
         listener.advance("cross-fitting for thresholds", fold + 1, folds)
     return out
+
+
+def _folds(job: Job) -> NDArray[np.int64]:
+    """The fold of each row: by a hash of sample ids, or of the first of a group."""
+    noise = draws.mix(draws.sample_keys(job.ids), draws.stream_key("folds", job.recipe.seed))
+    _, group = np.unique(np.arange(len(noise)) if job.groups is None else job.groups, return_inverse=True)
+    lowest = np.full(int(group.max(initial=-1)) + 1, np.iinfo(np.uint64).max)
+    np.minimum.at(lowest, group, noise)
+    fold = np.empty(len(lowest), np.int64)
+    fold[np.argsort(lowest, kind="stable")] = np.arange(len(lowest)) % FOLDS
+    return fold[group]
 
 
 def _part(job: Job, rows: NDArray[np.int64], num_epochs: int) -> Job:
