@@ -101,7 +101,7 @@ def _head(groups: list[Group]) -> str:
     tests = {side: result["pictures"] for side, result in config["results"].items()}
     on = ", ".join(f"{count:,} {side} pictures" for side, count in tests.items()) or "no labelled pictures"
     return (
-        f"<h1>Tags from one known tag per picture</h1><p>{len(groups)} method{'s' * (len(groups) > 1)}, {seeds} seed{'s' * (seeds > 1)} each; "
+        f"<h1>Tags from one known tag per picture</h1><p>{len(groups)} method{'s' * (len(groups) > 1)}, {'up to ' if len({len(part.runs) for part in groups}) > 1 else ''}{seeds} seed{'s' * (seeds > 1)} each; "
         f"{len(config['classes'])} tags, {config['train']['pictures']:,} training pictures, backbone {html.escape(config['backbone']['name'])} (frozen); measured on {on}.</p>"
     )
 
